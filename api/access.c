@@ -78,7 +78,7 @@ static const char *bearer(struct MHD_Connection *connection)
     return header + strspn(header, " ");
 }
 
-/* Returns 0, or -1 with err. *failed tells whether that is the caller's fault and counts as a failed try. */
+/* Returns 0, or -1 with err. *failed says whether that is the caller's fault and counts as a failed try. */
 static int check_token(struct access *access, const char *token, struct caller *caller, bool *failed, struct error *err)
 {
     const struct api_config *config = access->config;

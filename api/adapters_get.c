@@ -3,7 +3,7 @@
 #include "api/value.h"
 #include "daemon/store/job.h"
 
-/* Returns an adapter as JSON; NULL with err where the store fails. */
+/* Returns an adapter as JSON; NULL with err if the store fails. */
 static json_t *adapter_json(struct request *r, const char *name, const char *path, struct error *err)
 {
     struct engine_adapter adapter = {0};

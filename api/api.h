@@ -18,7 +18,7 @@ struct api_config {
     uv_loop_t *loop;
     struct turn *turn;
     struct store *store;
-    struct store *reader; /* sees what is committed; NULL where there is none, so that `store` is read */
+    struct store *reader; /* sees what is committed; NULL if there is none, so that `store` is read */
     struct engine *engine;
     const struct control *control;
     const struct loop_latency *latency;
@@ -41,8 +41,8 @@ struct api_config {
 int api_create(struct api **out, const struct api_config *config, struct error *err);
 
 /* Listens on "unix:PATH" or "tcp:HOST:PORT"; may be called more than once. A Unix socket has mode 0600 and answers only
- * this user and root; a socket file on which nobody answers is replaced. TCP answers whoever has a token, and needs a
- * certificate unless the address is a loopback one. Fails with code "listen_unsupported", "listen_in_use",
+ * this user and root; a socket file on which nobody answers is replaced. TCP answers any client with a token, and needs
+ * a certificate unless the address is a loopback one. Fails with code "listen_unsupported", "listen_in_use",
  * "listen_needs_tls" or "listen_failed". */
 int api_listen(struct api *api, const char *listen, struct error *err);
 

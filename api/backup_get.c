@@ -21,7 +21,7 @@ struct backup_reply {
     struct request *r;
     struct backup_source source;
     char *path;
-    char *file; /* the file that the caller writes it to; NULL if the query does not tell */
+    char *file; /* the file that the caller writes it to; NULL if the query does not name it */
     int fd;
     int64_t size;
     bool failed, unnoted;

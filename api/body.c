@@ -69,7 +69,7 @@ bool body_can_be_left(struct MHD_Connection *connection)
     const char *coding = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding");
 
     if (coding != NULL && strcasecmp(coding, "chunked") != 0)
-        return true; /* nobody can tell where the body ends, so that waiting for its end would never end */
+        return true; /* nobody can know where the body ends, so that waiting for its end would never end */
     return (expect != NULL && strcasecmp(expect, "100-continue") == 0) || announced(connection) > LIMIT_DISCARD;
 }
 

@@ -17,7 +17,7 @@ struct body {
 void body_init(struct body *body, size_t *budget);
 void body_fini(struct body *body);
 
-/* Judges the headers. Fails with code "body_too_large" or "body_not_json". `wanted` tells whether the route takes
+/* Judges the headers. Fails with code "body_too_large" or "body_not_json". `wanted` says whether the route takes
  * JSON. */
 int body_check_headers(const struct body *body, struct MHD_Connection *connection, bool wanted, struct error *err);
 /* Returns whether the body need not be read: the client waits to be asked for it, or it is too long. */

@@ -27,7 +27,7 @@ void clients_destroy(struct clients *clients);
 
 /* Adds a connection. `fd` belongs to its owner, and may be shut down here (not closed) until the client is removed. */
 struct http_client *clients_add(struct clients *clients, int fd);
-/* Tells whether a whole request of the client is being answered. */
+/* Notes whether a whole request of the client is being answered. */
 void clients_answer(struct clients *clients, struct http_client *client, bool answering);
 /* Admits a client after one of its requests was let in. Returns false if there are too many; it then remains a
  * stranger. */

@@ -19,7 +19,7 @@
 
 struct failure {
     struct cause_row cause;
-    struct attempt_row example; /* number is 0 where there is no such attempt */
+    struct attempt_row example; /* number is 0 if there is no such attempt */
     char *path;                 /* the path of its stderr, or of its merged output */
     char tail[TAIL_BYTES + 1];
     bool has_tail;

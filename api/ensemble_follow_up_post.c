@@ -10,22 +10,13 @@ static void follow_up_ensemble(struct request *r, const json_t *body, const stru
     struct engine_follow_up wish = {.states = {MEMBER_UNFINISHED}, .n_states = 1, .changes = body};
     struct ensemble_row row;
     struct error err;
-    json_t *json;
-    int64_t id;
     bool made;
 
     if (follow_up_body_check(body, &wish, &err) < 0 ||
-        engine_follow_up(request_config(r)->engine, request_id(r, 0), &wish, &id, &made, &err) < 0) {
+        engine_follow_up(request_config(r)->engine, request_id(r, 0), &wish, &row, &made, &err) < 0)
         request_reply_problem(r, &err);
-        return;
-    }
-    json = store_ensemble_get(request_store(r), id, &row, &err) == 1 ? ensemble_json(r, &row, &err) : NULL;
-    if (json == NULL) {
-        request_reply_error(r, "internal", "follow-up %" PRId64 " was made, but cannot be shown", id);
-        return;
-    }
-    ensemble_add_location(r, json);
-    idempotency_reply(r, key, made ? 201 : 200, json);
+    else
+        ensemble_reply_new(r, key, made ? 201 : 200, &row);
 }
 
 void ensemble_follow_up_post(struct request *r)

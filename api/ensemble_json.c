@@ -51,7 +51,7 @@ int ensemble_rate(const struct request *r, const struct ensemble_row *row, doubl
 static int add_rate(const struct request *r, const struct ensemble_row *row, const int64_t n[], json_t *json,
                     struct error *err)
 {
-    int64_t now = request_now_ms(r), left = n[MEMBER_PENDING] + n[MEMBER_SUBMITTED] + n[MEMBER_RUNNING];
+    int64_t now = request_now_ms(r), left = member_counts_open(n);
     double rate;
     int64_t last, took;
     json_t *eta = NULL;
@@ -79,7 +79,7 @@ static int add_training(const struct request *r, const struct ensemble_row *row,
     if (rc < 0)
         return -1;
     value = rc > 0 ? training_json(r, &training, err) : json_null();
-    return json_object_set_new(json, "training", value); /* returns -1 also where value is NULL */
+    return json_object_set_new(json, "training", value); /* returns -1 also if value is NULL */
 }
 
 static json_t *member_counts_json(const int64_t n[MEMBER_STATE_COUNT])
@@ -91,7 +91,8 @@ static json_t *member_counts_json(const int64_t n[MEMBER_STATE_COUNT])
     return json;
 }
 
-/* Returns how the members of a family are now, in whichever of its ensembles they are. `root` has been followed up. */
+/* Returns the present states of a family's members, in the ensembles that have them now. `root` has been followed
+ * up. */
 static json_t *family(const struct request *r, int64_t root, struct error *err)
 {
     struct ensemble_row newest;

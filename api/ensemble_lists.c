@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const struct {
-    const char *name; /* with a colon where the name of a metric follows */
+    const char *name; /* with a colon if the name of a metric follows */
     enum ensemble_key key;
 } keys[] = {
     {"created", ENSEMBLE_BY_CREATED},   {"name", ENSEMBLE_BY_NAME}, {"state", ENSEMBLE_BY_STATE},
@@ -48,7 +48,7 @@ static bool is_text_order(const struct ensemble_order *order)
     return order->key == ENSEMBLE_BY_NAME || order->key == ENSEMBLE_BY_STATE;
 }
 
-/* A cursor is the id of the place, and, where there is a value, a colon and the value. */
+/* A cursor is the id of the place, and, if there is a value, a colon and the value. */
 static int read_ensemble_cursor(struct ensemble_page *page)
 {
     const char *cursor = request_query(page->r, "cursor");

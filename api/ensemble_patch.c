@@ -28,6 +28,7 @@ void ensemble_patch(struct request *r)
     json_t *json = request_json(r);
     enum engine_shrink shrink = ENGINE_SHRINK_LATER;
     char by[WHO_SIZE];
+    struct ensemble_row row;
     struct error err;
     int64_t width = 0;
 
@@ -35,9 +36,9 @@ void ensemble_patch(struct request *r)
         return;
     who_asks(r, by);
     if (read_width_change(json, &width, &shrink, &err) < 0 ||
-        engine_resize(request_config(r)->engine, request_id(r, 0), width, shrink, by, &err) < 0)
+        engine_resize(request_config(r)->engine, request_id(r, 0), width, shrink, by, &row, &err) < 0)
         request_reply_problem(r, &err);
     else
-        ensemble_reply(r, 200);
+        ensemble_reply(r, 200, &row);
     json_decref(json);
 }

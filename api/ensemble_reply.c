@@ -1,5 +1,4 @@
 #include "api/ensemble_json.h"
-#include "api/find.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,41 +12,37 @@ void ensemble_add_location(struct request *r, const json_t *ensemble)
     request_add_header(r, "Location", location);
 }
 
-/* Returns the ensemble of the path as JSON, or NULL after having answered with the problem. */
-static json_t *ensemble_of_path(struct request *r)
+void ensemble_reply(struct request *r, int status, const struct ensemble_row *row)
 {
-    struct ensemble_row row;
     struct error err;
-    json_t *json;
-
-    if (find_ensemble(r, &row) < 0)
-        return NULL;
-    json = ensemble_json(r, &row, &err);
-    if (json == NULL)
-        request_reply_problem(r, &err);
-    return json;
-}
-
-void ensemble_reply(struct request *r, int status)
-{
-    json_t *json = ensemble_of_path(r);
+    json_t *json = ensemble_json(r, row, &err);
 
     if (json != NULL)
         request_reply_json(r, status, json);
+    else
+        request_reply_problem(r, &err);
 }
 
-void cancellation_reply(struct request *r, bool cancelled)
+void ensemble_reply_new(struct request *r, const struct idempotency *key, int status, const struct ensemble_row *row)
 {
-    json_t *json = ensemble_of_path(r);
+    struct error err;
+    json_t *json = ensemble_json(r, row, &err);
 
-    if (json != NULL)
-        request_reply_json(r, 202, json_pack("{s:b, s:o}", "cancelled", cancelled, "ensemble", json));
+    if (json == NULL) {
+        request_reply_problem(r, &err);
+        return;
+    }
+    ensemble_add_location(r, json);
+    idempotency_reply(r, key, status, json);
 }
 
-void resubmission_reply(struct request *r, const struct idempotency *key, int64_t n)
+void resubmission_reply(struct request *r, const struct idempotency *key, int64_t n, const struct ensemble_row *row)
 {
-    json_t *json = ensemble_of_path(r);
+    struct error err;
+    json_t *json = ensemble_json(r, row, &err);
 
     if (json != NULL)
         idempotency_reply(r, key, 202, json_pack("{s:I, s:o}", "resubmitted", (json_int_t)n, "ensemble", json));
+    else
+        request_reply_problem(r, &err);
 }

@@ -25,16 +25,17 @@ static int read_states_to_resubmit(const json_t *json, enum member_state states[
 static void resubmit_members(struct request *r, const json_t *json, const struct idempotency *key)
 {
     enum member_state states[MEMBER_STATE_COUNT];
+    struct ensemble_row row;
     struct error err;
     int64_t n;
     size_t n_states = 0;
     bool afresh;
 
     if (read_states_to_resubmit(json, states, &n_states, &afresh, &err) < 0 ||
-        engine_resubmit(request_config(r)->engine, request_id(r, 0), states, n_states, afresh, &n, &err) < 0)
+        engine_resubmit(request_config(r)->engine, request_id(r, 0), states, n_states, afresh, &n, &row, &err) < 0)
         request_reply_problem(r, &err);
     else
-        resubmission_reply(r, key, n);
+        resubmission_reply(r, key, n, &row);
 }
 
 void ensemble_resubmit_post(struct request *r)

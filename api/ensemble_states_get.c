@@ -1,6 +1,6 @@
 /* Sends the states of all members, a byte each, by index. There may be a million, so that they are read and sent in
- * pieces. Members change meanwhile, and later bytes may know of later events than earlier ones: the reply names the
- * event up to which all of them hold, and the changes since that event lead to any later moment. */
+ * pieces. Members change meanwhile, so later bytes may include later events than earlier ones. The reply names the
+ * event up to which all of them hold. The changes since that event lead to any later moment. */
 #include "api/encoding.h"
 #include "api/etag.h"
 #include "api/find.h"

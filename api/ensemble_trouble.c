@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define RECENT_MS (INT64_C(7) * 86400 * 1000) /* after that, what has failed is history */
+#define RECENT_MS (INT64_C(7) * 86400 * 1000) /* older failures are history */
 
 /* The notices whose causes do not pass by themselves. */
 static bool is_urgent(const char *code)

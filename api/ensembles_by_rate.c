@@ -63,8 +63,8 @@ static int by_rate(const void *left, const void *right)
     return a->id < b->id ? -1 : a->id > b->id;
 }
 
-/* Adds the ensembles with a rate. The value of the cursor is how many of them there were up to there: rates change from
- * page to page, and fall all together where nothing succeeds, but their order lasts. */
+/* Adds the ensembles with a rate. The value of the cursor is the number of them up to there. Rates change from page to
+ * page, and all fall together if nothing succeeds, but their order lasts. */
 static int add_rated(struct rate_listing *m)
 {
     const struct ensemble_place *after = &m->page.after;

@@ -4,7 +4,6 @@
 #include "api/parameter_file.h"
 #include "common/xalloc.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #define CALL "POST /v1/ensembles"
@@ -28,24 +27,12 @@ static bool submit_spec(const struct submission *s, struct rows *rows)
     struct request *r = s->r;
     struct ensemble_row row;
     struct error err;
-    json_t *json;
-    int64_t id;
 
-    if (engine_submit(request_config(r)->engine, s->spec, rows, &id, &err) < 0) {
+    if (engine_submit(request_config(r)->engine, s->spec, rows, &row, &err) < 0) {
         request_reply_problem(r, &err);
         return false;
     }
-    if (store_ensemble_get(request_store(r), id, &row, &err) <= 0) {
-        request_reply_error(r, "internal", "ensemble %" PRId64 " was accepted, but cannot be read back", id);
-        return true;
-    }
-    json = ensemble_json(r, &row, &err);
-    if (json == NULL) {
-        request_reply_error(r, "internal", "ensemble %" PRId64 " was accepted, but cannot be shown", id);
-        return true;
-    }
-    ensemble_add_location(r, json);
-    idempotency_reply(r, &s->key, 201, json);
+    ensemble_reply_new(r, &s->key, 201, &row);
     return true;
 }
 

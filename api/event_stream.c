@@ -11,9 +11,9 @@
 #include <sys/socket.h>
 
 /* Bytes of libmicrohttpd's buffer for each stream. Events go straight from the text that all streams share to the
- * sockets, which saves libmicrohttpd's turn, its copy and its walk over all connections. libmicrohttpd gets only what a
- * socket does not take at once (it then waits, and cuts off clients that take nothing for a minute), and everything
- * where it has to encrypt. So the buffer is small, and thousands of streams take little memory. */
+ * sockets, which saves libmicrohttpd's turn, its copy and its walk over all connections. libmicrohttpd gets only the
+ * bytes that a socket does not accept at once. It then waits, and cuts off clients that read nothing for a minute. With
+ * TLS it gets everything, to encrypt it. So the buffer is small, and thousands of streams take little memory. */
 #define BLOCK (4u << 10)
 
 struct event_stream {
@@ -38,7 +38,7 @@ static void set_stream_text(struct event_stream *s, const char *text)
     s->used = 0;
 }
 
-/* Gets the next piece. Returns false where there is nothing to send; *more tells whether there may be more behind
+/* Gets the next piece. Returns false if there is nothing to send; *more says whether there may be more behind
  * it. */
 static bool load_next_piece(struct event_stream *s, bool *more)
 {

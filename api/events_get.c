@@ -25,7 +25,7 @@ static int add_event_to_page(void *arg, const struct event_row *row)
     return 0;
 }
 
-/* Answers with events after `after`, oldest first. "next" is where to go on; null where there are no more for now. */
+/* Answers with events after `after`, oldest first. "next" is where to go on; null if there are no more for now. */
 static void reply_page(struct request *r, int64_t after, const struct event_filter *filter, int64_t limit)
 {
     struct event_page page = {0};

@@ -12,9 +12,8 @@
 
 #define SLICE_NS 2000000 /* time for sending at once; the loop does other work before the next slice */
 
-/* Events that come faster than this are sent together, in rounds. The pause after a round grows with the time that it
- * took, so that sending takes only a small part of the loop's time, however many clients listen and however much there
- * is to send. */
+/* Events that come faster than this are sent together, in rounds. The pause after a round grows with the time that the
+ * round needed. So sending uses only a small part of the loop's time, whatever the number of clients and events. */
 #define ROUND_MS_MIN 20
 #define ROUND_MS_MAX 2000
 #define ROUND_SHARE 40 /* sending takes one part in this many of the time */

@@ -39,11 +39,11 @@ void feed_review(struct feed *feed);
 /* Returns the pieces that this round has read. */
 struct pieces *feed_pieces(struct feed *feed);
 
-/* Takes a place for the bearer of a token or (0) the Unix socket. Fails with an error of shares_take() where there is
+/* Takes a place for the bearer of a token or (0) the Unix socket. Fails with an error of shares_take() if there is
  * no room. */
 int feed_join(struct feed *feed, int64_t token, struct error *err);
 void feed_leave(struct feed *feed, int64_t token);
 
-/* Waits until look(), beat() or wake() is called. With `again`, look() is called as after FEED_AGAIN. */
+/* Waits until look(), beat() or wake() is called. If `again` is true, look() is called as after FEED_AGAIN. */
 void feed_wait(struct feed *feed, struct feed_waiter *waiter, bool again);
 #endif

@@ -15,7 +15,7 @@ int find_member(struct request *r, struct ensemble_row *ensemble, struct member_
 int find_training(struct request *r, struct training_row *row);
 int find_job(struct request *r, struct job_row *row);
 
-/* Finds the ensemble that a query parameter names. Returns -1 with err, without an answer, where there is none, too. */
+/* Finds the ensemble that a query parameter names. Returns -1 with err, without an answer, if there is none, too. */
 int find_named_ensemble(struct request *r, int64_t id, struct ensemble_row *row, struct error *err);
 
 /* Returns how many indices members can have. An index means the same member in all ensembles of a family, so that a

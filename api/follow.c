@@ -24,7 +24,7 @@ struct follow {
     int64_t number;
     int64_t token;   /* the token whose share it uses */
     int fd;          /* -1 while the file does not exist yet */
-    int64_t at, end; /* in the file; the end is -1 where it may grow */
+    int64_t at, end; /* in the file; the end is -1 if it may grow */
     char *chunk;
     size_t used, have;
     bool writer_ended; /* was known before the last read began */
@@ -113,8 +113,8 @@ static void follow_after_read(uv_work_t *work, int status)
     unref_follow(f);
 }
 
-/* Reads on, while the request is paused. Whether the writer has ended is asked before the read, which then sees its
- * last output. */
+/* Reads on, while the request is paused. It asks whether the writer has ended before it reads: the read then gets the
+ * writer's last output. */
 static void follow_read_on(struct follow *f)
 {
     f->writer_ended = f->is_over(f->r, f->number);

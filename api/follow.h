@@ -3,7 +3,7 @@
 #define API_FOLLOW_H
 #include "api/output.h"
 
-/* Answers with the output from byte `from` on, and with what is added to it, until `over` says that its writer, known
+/* Answers with the output from byte `from` on, and with what the writer adds, until `over` says that its writer, known
  * by `number`, has ended and all is read. If the output does not exist yet, it is waited for. `place` and `find` are as
  * for output_reply(). */
 void follow_reply(struct request *r, struct output_place place, output_find *find, int64_t from,

@@ -13,13 +13,13 @@ struct follow_ups_reply {
     struct request *r;
     json_t *made, *refused;
     bool failed;
-    struct error err;
+    struct error err; /* of the first that cannot be shown */
 };
 
-static void add_follow_up_result(void *arg, int64_t root, int64_t follow_up, const struct error *failed)
+static void add_follow_up_result(void *arg, int64_t root, const struct ensemble_row *follow_up,
+                                 const struct error *failed)
 {
     struct follow_ups_reply *m = arg;
-    struct ensemble_row row;
     json_t *json;
 
     if (failed != NULL) {
@@ -28,9 +28,10 @@ static void add_follow_up_result(void *arg, int64_t root, int64_t follow_up, con
                                                     value_text_or_null(failed->pointer)));
         return;
     }
-    json = store_ensemble_get(request_store(m->r), follow_up, &row, &m->err) == 1 ? ensemble_json(m->r, &row, &m->err)
-                                                                                  : NULL;
-    m->failed = m->failed || json == NULL || json_array_append_new(m->made, json) < 0;
+    json = m->failed ? NULL : ensemble_json(m->r, follow_up, &m->err);
+    m->failed = json == NULL;
+    if (json != NULL)
+        json_array_append_new(m->made, json);
 }
 
 static void follow_up_all(struct request *r, json_t *body, const struct idempotency *key)
@@ -49,10 +50,8 @@ static void follow_up_all(struct request *r, json_t *body, const struct idempote
         engine_follow_up_all(request_config(r)->engine, body, MADE_MAX, &after, add_follow_up_result, &m, &err) < 0)
         goto fail;
     if (m.failed) {
-        json_decref(m.made);
-        json_decref(m.refused);
-        request_reply_error(r, "internal", "follow-ups were made, but cannot be shown");
-        return;
+        err = m.err;
+        goto fail;
     }
     idempotency_reply(r, key, 200,
                       json_pack("{s:o, s:o, s:o}", "follow_ups", m.made, "refused", m.refused, "next",

@@ -4,7 +4,7 @@
 #include "api/request.h"
 #include "daemon/store/job.h"
 
-/* Returns a new reference; NULL, with err, where the name of its pilot cannot be read. */
+/* Returns a new reference; NULL, with err, if the name of its pilot cannot be read. */
 json_t *job_json(const struct request *r, const struct job_row *row, struct error *err);
 
 #endif

@@ -6,8 +6,8 @@
 #define LIMIT_OPEN_BODY (4u << 10) /* bytes of one request body from a client that is not known */
 #define LIMIT_BODIES (256u << 20)  /* bytes of all bodies in memory at once */
 #define LIMIT_DISCARD (64u << 20)  /* bytes of a refused body that are read so that the client sees the answer */
-#define LIMIT_STREAMS 2048u        /* event streams; shares.h tells how they are divided */
-#define LIMIT_FOLLOWS 64u          /* outputs that are followed; shares.h tells how they are divided */
+#define LIMIT_STREAMS 2048u        /* event streams; shares.h says how they are divided */
+#define LIMIT_FOLLOWS 64u          /* outputs that are followed; shares.h says how they are divided */
 #define LIMIT_STRANGERS 256u       /* connections of one listener without a request that was let in */
 #define LIMIT_STRANGER_MS 10000u   /* time for such a connection to send a request */
 /* connections of one listener, if there are descriptors for them */

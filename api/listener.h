@@ -23,14 +23,15 @@ struct listener {
     ino_t ino;
 };
 
-/* Binds and listens. Fails with code "listen_in_use" if somebody else listens there, and still does after 2 s, for
- * which it blocks; with "listen_unsupported" for a text of neither form, "listen_needs_tls" or "listen_failed".
+/* Binds and listens. In tcp:HOST:PORT, HOST is a name, an IPv4 address or an IPv6 address in brackets; port 0 is any
+ * free port. A Unix socket has mode 0600. A socket file on which nobody answers is replaced; one that answers, and
+ * anything that is no socket, is left alone. Without `tls` only a loopback address is allowed, since tokens would
+ * otherwise travel unencrypted over a network. Codes:
  *
- * A Unix socket has mode 0600. A socket file on which nobody answers is replaced; one that answers, and anything that
- * is no socket, is left alone.
- *
- * In tcp:HOST:PORT, HOST is a name, an IPv4 address or an IPv6 address in brackets; port 0 takes any. Without `tls`
- * only a loopback address is allowed, since tokens would otherwise travel unencrypted over a network. */
+ * - "listen_in_use": somebody else listens there, and still does after 2 s, for which it blocks
+ * - "listen_unsupported": the text has neither form
+ * - "listen_needs_tls"
+ * - "listen_failed" */
 int listener_open(struct listener *listener, const char *text, bool tls, struct error *err);
 
 /* Removes the file of a Unix socket if it is still ours. Does not close the fd. */

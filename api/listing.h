@@ -1,6 +1,6 @@
 /* Lists things that have an id in pages, newest first. The cursor is the id below which the next page begins. A handler
- * calls listing_begin(), then lets the store call listing_put() for rows below `before` (limit + 1 of them, which shows
- * whether there are more), and passes the store's result to listing_reply(). */
+ * calls listing_begin(), then lets the store call listing_put() for rows below `before`: limit + 1 of them, which shows
+ * whether there are more. It passes the store's result to listing_reply(). */
 #ifndef API_LISTING_H
 #define API_LISTING_H
 #include "api/request.h"
@@ -16,12 +16,12 @@ struct listing {
     struct error err; /* filled if listing_put() was given NULL, or the store failed */
 };
 
-/* Returns 0, or -1 with err where the query is wrong. In both cases listing_reply() must follow. */
+/* Returns 0, or -1 with err if the query is wrong. In both cases listing_reply() must follow. */
 int listing_begin(struct listing *list, struct request *r);
 /* To be called for each row. Returns false if the page is full, and this row is the first of the next page. */
 bool listing_takes(struct listing *list);
-/* Adds an item and returns what the store's callback must return. json is taken over; NULL if it could not be made, and
- * list->err says why. */
+/* Adds an item and returns what the store's callback must return. `json` is taken over. If it could not be made it is
+ * NULL, and list->err says why. */
 int listing_put(struct listing *list, int64_t id, json_t *json);
 /* Answers {KEY: [...], "next": ...}, or with the problem if rc < 0 or an item could not be made. */
 void listing_reply(struct listing *list, const char *key, int rc);

@@ -119,10 +119,12 @@ libapi_la_SOURCES = \
 	api/rate.c api/rate.h \
 	api/value.c api/value.h \
 	api/web.c api/web.h \
+	api/web_tables.c api/web_tables.h \
 	api/web_get.c \
 	api/who.c api/who.h
 nodist_libapi_la_SOURCES = web/embedded.c
-libapi_la_CFLAGS = $(AM_CFLAGS) $(MHD_CFLAGS) $(GNUTLS_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(SODIUM_CFLAGS) $(ZLIB_CFLAGS)
+libapi_la_CFLAGS = $(AM_CFLAGS) $(MHD_CFLAGS) $(GNUTLS_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) \
+	$(SODIUM_CFLAGS) $(ZLIB_CFLAGS)
 libapi_la_LIBADD = $(MHD_LIBS) $(GNUTLS_LIBS) $(UV_LIBS) $(JANSSON_LIBS) $(SODIUM_LIBS) $(ZLIB_LIBS)
 
 # The document is written in YAML and compiled in as JSON. Both steps' results are in the tarball, which so needs no
@@ -139,8 +141,12 @@ api/openapi.c: api/openapi.json build-aux/embed
 	  sh $(srcdir)/build-aux/embed api_openapi $$json > $@.tmp && mv $@.tmp $@
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_access tests/unit/test_api_document tests/unit/test_api_parse tests/unit/test_feed tests/unit/test_clients tests/unit/test_api_parts \
-	tests/unit/test_callers tests/unit/test_handlers tests/unit/test_pieces tests/unit/test_sessions tests/unit/test_files_told tests/unit/test_submissions tests/unit/test_documents tests/unit/test_routes tests/unit/test_members_listed tests/unit/test_verbs tests/unit/test_http tests/unit/test_http_output tests/unit/test_ensembles_listed \
+unit_tests += tests/unit/test_access tests/unit/test_api_document tests/unit/test_api_parse tests/unit/test_feed \
+	tests/unit/test_clients tests/unit/test_api_parts \
+	tests/unit/test_callers tests/unit/test_handlers tests/unit/test_pieces tests/unit/test_sessions \
+	tests/unit/test_files_told tests/unit/test_submissions tests/unit/test_documents tests/unit/test_routes \
+	tests/unit/test_members_listed tests/unit/test_verbs tests/unit/test_http tests/unit/test_http_output \
+	tests/unit/test_ensembles_listed \
 	tests/unit/test_http_held tests/unit/test_listeners tests/unit/test_pages
 tests_unit_test_pages_SOURCES = tests/unit/test_pages.c $(fake_engine) $(fake_request) $(open_store)
 tests_unit_test_pages_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
@@ -150,7 +156,8 @@ tests_unit_test_http_held_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
 tests_unit_test_http_held_LDADD = libapi.la libdaemon.la $(unit_libs)
 tests_unit_test_listeners_CFLAGS = $(unit_cflags) $(GNUTLS_CFLAGS)
 tests_unit_test_listeners_LDADD = libapi.la $(unit_libs) $(GNUTLS_LIBS)
-tests_unit_test_ensembles_listed_SOURCES = tests/unit/test_ensembles_listed.c $(failing_store) $(fake_engine) $(fake_request) $(open_store)
+tests_unit_test_ensembles_listed_SOURCES = tests/unit/test_ensembles_listed.c $(failing_store) $(fake_engine) \
+	$(fake_request) $(open_store)
 tests_unit_test_ensembles_listed_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
 tests_unit_test_ensembles_listed_LDADD = libapi.la libdaemon.la $(unit_libs)
 http_rig = tests/unit/http_rig.c tests/unit/http_rig.h
@@ -163,13 +170,16 @@ tests_unit_test_http_output_LDADD = libapi.la libdaemon.la $(unit_libs)
 fake_request = tests/unit/fake_request.c tests/unit/fake_request.h
 failing_store = tests/unit/failing_store.c tests/unit/failing_store.h
 fake_engine = tests/unit/fake_engine.c tests/unit/fake_engine.h
-tests_unit_test_files_told_SOURCES = tests/unit/test_files_told.c $(failing_store) $(fake_request) $(open_store) $(virtual_uv)
+tests_unit_test_files_told_SOURCES = tests/unit/test_files_told.c $(failing_store) $(fake_request) $(open_store) \
+	$(virtual_uv)
 tests_unit_test_files_told_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
 tests_unit_test_files_told_LDADD = libapi.la libdaemon.la $(unit_libs)
-tests_unit_test_documents_SOURCES = tests/unit/test_documents.c $(failing_store) $(fake_engine) $(fake_request) $(open_store)
+tests_unit_test_documents_SOURCES = tests/unit/test_documents.c $(failing_store) $(fake_engine) $(fake_request) \
+	$(open_store)
 tests_unit_test_documents_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
 tests_unit_test_documents_LDADD = libapi.la libdaemon.la $(unit_libs)
-tests_unit_test_members_listed_SOURCES = tests/unit/test_members_listed.c $(failing_store) $(fake_engine) $(fake_request) $(open_store)
+tests_unit_test_members_listed_SOURCES = tests/unit/test_members_listed.c $(failing_store) $(fake_engine) \
+	$(fake_request) $(open_store)
 tests_unit_test_members_listed_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
 tests_unit_test_members_listed_LDADD = libapi.la libdaemon.la $(unit_libs)
 tests_unit_test_verbs_SOURCES = tests/unit/test_verbs.c $(failing_store) $(fake_engine) $(fake_request) $(open_store)
@@ -178,7 +188,8 @@ tests_unit_test_verbs_LDADD = libapi.la libdaemon.la $(unit_libs)
 tests_unit_test_routes_SOURCES = tests/unit/test_routes.c $(fake_request) $(open_store) $(virtual_uv)
 tests_unit_test_routes_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
 tests_unit_test_routes_LDADD = libapi.la libdaemon.la $(unit_libs)
-tests_unit_test_submissions_SOURCES = tests/unit/test_submissions.c $(failing_store) $(fake_request) $(open_store) $(virtual_uv)
+tests_unit_test_submissions_SOURCES = tests/unit/test_submissions.c $(failing_store) $(fake_request) $(open_store) \
+	$(virtual_uv)
 tests_unit_test_submissions_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS) -Wno-missing-prototypes
 tests_unit_test_submissions_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=engine_submit -Wl,--wrap=turn_after_commit
 tests_unit_test_submissions_LDADD = libapi.la libdaemon.la $(unit_libs)
@@ -255,7 +266,8 @@ tests_bench_mhd_minimal_LDADD = $(MHD_LIBS)
 check_PROGRAMS += tests/bench/stream-reader
 tests_bench_stream_reader_SOURCES = tests/bench/stream_reader.c
 tests_bench_stream_reader_CFLAGS = $(AM_CFLAGS)
-EXTRA_DIST += tests/bench/api_load.py tests/t/browser.py tests/t/chromium.py tests/t/dashboard.py tests/t/dashboard.sh tests/t/dashboard_actions.py tests/t/dashboard_members.py \
+EXTRA_DIST += tests/bench/api_load.py tests/t/browser.py tests/t/chromium.py tests/t/dashboard.py tests/t/dashboard.sh \
+	tests/t/dashboard_actions.py tests/t/dashboard_members.py \
 	tests/t/dashboard_empty.py \
 	tests/t/dashboard_large.py \
 	tests/t/dashboard_overview.py \

@@ -19,7 +19,7 @@ struct filter_condition {
     size_t parameter;
     const char *path; /* NULL for the whole value */
     const json_t *value;
-    double low, high; /* NAN where it is no range */
+    double low, high; /* NAN if it is no range */
 };
 
 struct member_filter {

@@ -95,7 +95,7 @@ static json_t *results_json(const struct request *r, const struct member_row *ro
     return value_or_null(json);
 }
 
-/* `suggested` is the name of its suggestion, or NULL where it was none. */
+/* `suggested` is the name of its suggestion, or NULL if it was none. */
 static json_t *member_json(const struct request *r, const struct member_row *row, const struct spec *spec,
                            const char *suggested, json_t *attempts, json_t *checkpoints, json_t *artefacts)
 {

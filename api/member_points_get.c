@@ -1,5 +1,5 @@
 /* Sends the points of a member's metric one by one, as they are kept: as they were reported, or several neighbours
- * merged, where the series has become long. */
+ * merged, if the series has become long. */
 #include "api/find.h"
 #include "api/handlers.h"
 #include "api/value.h"

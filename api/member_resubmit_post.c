@@ -49,6 +49,7 @@ static int read_member_resubmission(struct request *r, bool *afresh)
 void member_resubmit_post(struct request *r)
 {
     int64_t id = request_id(r, 0), index = request_id(r, 1), n;
+    struct ensemble_row row;
     struct idempotency key;
     struct error err;
     bool afresh;
@@ -57,8 +58,8 @@ void member_resubmit_post(struct request *r)
     snprintf(call, sizeof call, "POST /v1/ensembles/%" PRId64 "/members/%" PRId64 "/resubmit", id, index);
     if (idempotency_answered(r, call, &key, NULL) || read_member_resubmission(r, &afresh) < 0)
         return;
-    if (engine_resubmit_member(request_config(r)->engine, id, index, afresh, &n, &err) < 0)
+    if (engine_resubmit_member(request_config(r)->engine, id, index, afresh, &n, &row, &err) < 0)
         request_reply_problem(r, &err);
     else
-        resubmission_reply(r, &key, n);
+        resubmission_reply(r, &key, n, &row);
 }

@@ -43,7 +43,7 @@ static bool is_before(const struct member_sort *sort, const struct place *a, con
     return a->index < b->index;
 }
 
-/* A cursor is the index of the last member of the page and, where it has a value, a colon and the value. */
+/* A cursor is the index of the last member of the page and, if it has a value, a colon and the value. */
 static int read_sort_cursor(struct member_sort *sort, struct error *err)
 {
     const char *cursor = request_query(sort->r, "cursor");

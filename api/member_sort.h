@@ -1,6 +1,6 @@
-/* Sorts members by what their latest attempts took and used, or by a figure of a metric; those without one, or with NaN
- * or an infinity, come last. No index has this order, since it would slow down every attempt: all members are looked
- * at, some in each turn of the loop, and the first ones behind the cursor are kept. */
+/* Sorts members by the time or resources that their latest attempts used, or by a figure of a metric. Members without a
+ * value, or with NaN or an infinity, come last. No index has this order, since it would slow down every attempt. So all
+ * members are read, some in each turn of the loop, and the first ones behind the cursor are kept. */
 #ifndef API_MEMBER_SORT_H
 #define API_MEMBER_SORT_H
 #include "api/request.h"
@@ -10,7 +10,7 @@
 
 struct member_sort;
 
-/* Reads the query parameters sort, order and cursor. Sets *sort to NULL where the query has no `sort`. Returns 0, or -1
+/* Reads the query parameters sort, order and cursor. Sets *sort to NULL if the query has no `sort`. Returns 0, or -1
  * with "query_wrong_value". */
 int member_sort_create(struct request *r, const struct ensemble_row *ensemble, int64_t limit, struct member_sort **sort,
                        struct error *err);

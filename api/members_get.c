@@ -26,7 +26,7 @@ struct member_listing {
     struct ensemble_row ensemble;
     struct member_filter *filter;
     const char *metrics;      /* the names of those that are asked for; NULL: none */
-    struct member_sort *sort; /* NULL where the list goes by index */
+    struct member_sort *sort; /* NULL if the list goes by index */
     const struct spec *spec;  /* valid in this turn */
     struct spec *owned;
     json_t *items;
@@ -36,7 +36,7 @@ struct member_listing {
     struct error *err;
 };
 
-/* Returns the latest attempt of a member, or null where it had none. */
+/* Returns the latest attempt of a member, or null if it had none. */
 static json_t *last_attempt(struct member_listing *l, const struct member_row *row)
 {
     struct attempt_row attempt;

@@ -1,12 +1,12 @@
 /* Recognises requests of web browsers. A browser runs the code of every page that its user visits, and is never trusted
- * because of where it connects from: `ssh -L` brings the Unix socket to it, and a page of any site can then send
+ * because of where it connects from. `ssh -L` brings the Unix socket to it, and a page of any site can then send
  * requests here.
  *
- * Two attacks are known. A page sends a request across sites (CSRF): browsers mark it by Sec-Fetch-Site, by an Origin
- * other than the Host, or both; all of today's send Origin with a POST, PATCH or DELETE to another origin. Or the name
- * of the page's own site is made to mean this machine (DNS rebinding): the browser then takes page and daemon for one
- * origin, and may not mark a GET at all. Only the Host header gives this away, so that it is checked in every request
- * (api/host.h).
+ * Two attacks are known. In the first, a page sends a request across sites (CSRF). Browsers mark it by Sec-Fetch-Site,
+ * by an Origin other than the Host, or both; all of today's send Origin with a POST, PATCH or DELETE to another origin.
+ * In the second, the name of the page's own site is made to mean this machine (DNS rebinding). The browser then treats
+ * page and daemon as one origin, and may not mark a GET at all. Only the Host header reveals this, so that it is
+ * checked in every request (api/host.h).
  *
  * The session decides what a browser may do (api/session.h). */
 #ifndef API_ORIGIN_H

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 struct paced_waiter {
-    /* Called when it is the waiter's turn. It no longer waits; it may read one piece and wait again. With `ending` the
-     * daemon ends, and it must neither read nor wait. */
+    /* Called when it is the waiter's turn. It no longer waits; it may read one piece and wait again. If `ending` is
+     * true the daemon ends, and it must neither read nor wait. */
     void (*piece)(struct paced_waiter *waiter, bool ending);
     struct paced_waiter *prev, *next; /* private to paced.c */
 };

@@ -7,9 +7,9 @@
 struct parameter_file;
 
 /* Holds the request, and checks and copies the file at `path` on a worker thread. Then cb(arg, file, rows, err) is
- * called once on the loop, whatever becomes of the request, with rows (taken over by cb) or, if the file is refused,
- * NULL and err. cb must end `file` by one of the calls below. Only a few files are read at once, so that workers are
- * left for the jobs' own files: beyond that it returns -1 with code "busy", and the request is not held. */
+ * called once on the loop, even if the request is gone. It gets rows, which cb takes over, or NULL and err if the file
+ * is refused. cb must end `file` by one of the calls below. Only a few files are read at once, so that workers are left
+ * for the jobs' own files. Beyond that it returns -1 with code "busy", and the request is not held. */
 int parameter_file_read(struct request *r, const char *path,
                         void (*cb)(void *arg, struct parameter_file *file, struct rows *rows, const struct error *err),
                         void *arg, struct error *err);

@@ -18,7 +18,7 @@ struct pieces {
 void pieces_forget(struct pieces *pieces);
 
 /* Returns the next events after id `after`, up to id `upto`: a kept piece if one fits, else a new one. NULL with err
- * where the store cannot be read. The caller must piece_drop() it. */
+ * if the store cannot be read. The caller must piece_drop() it. */
 struct piece *piece_read(struct pieces *pieces, struct store *store, int64_t now_ms, int64_t after, int64_t upto,
                          const struct event_filter *filter, struct error *err);
 void piece_drop(struct piece *piece);

@@ -24,7 +24,7 @@ const char *query_get(const struct query *query, const char *name); /* NULL if i
 /* Reads a number in a range. *value is left alone if the parameter was not given. */
 int query_int(const struct query *query, const char *name, int64_t min, int64_t max, int64_t *value, struct error *err);
 /* Reads a parameter that is one of `n` words, or several with commas between them: *bits gets a bit for each. It stays
- * as it is where the parameter is not given. */
+ * as it is if the parameter is not given. */
 int query_words(const struct query *query, const char *name, const char *const words[], size_t n, unsigned *bits,
                 struct error *err);
 #endif

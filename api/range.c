@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Reads digits as a number of at most INT64_MAX, and moves *text behind them. Returns false where there are none. */
+/* Reads digits as a number of at most INT64_MAX, and moves *text behind them. Returns false if there are none. */
 static bool read_range_digits(const char **text, int64_t *n)
 {
     const char *start = *text;

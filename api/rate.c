@@ -1,7 +1,8 @@
 #include "api/rate.h"
 
 /* The rate is measured over two waves of a full width, so that members which begin and end together do not make it
- * jump, but over LEAST members and a second at least, since a shorter time says little, and its ends are rounded. */
+ * jump. It is measured over LEAST members and a second at least, since a shorter time says little, and its ends are
+ * rounded. */
 #define LEAST 20
 #define MOST 1000
 #define SECOND_MS 1000

@@ -160,7 +160,8 @@ static void request_committed(void *arg, const struct error *err)
     unref_request(r);
 }
 
-/* Returns whether an answer may depend on changes that are not on the disk yet, whoever has made them. */
+/* Returns whether an answer may depend on changes that are not on the disk yet, whether by this request or by
+ * others. */
 static bool rests_on_air(const struct request *r)
 {
     return !only_reads(r) && (store_dirty(request_store(r)) || store_owes_flush(request_store(r)));

@@ -110,7 +110,7 @@ struct request_host {
     struct request *first;
 };
 
-/* Begins a request when its headers are there. `malformed` says what is wrong with them, NULL where nothing is. */
+/* Begins a request when its headers are there. `malformed` says what is wrong with them, NULL if nothing is. */
 struct request *request_create(struct request_host *host, struct MHD_Connection *connection, const char *path,
                                const char *method, const struct error *malformed);
 /* Returns whether the headers alone decide the answer, so that request_end() is called without waiting for the body. */

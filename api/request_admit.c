@@ -8,15 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Refuses a caller. The answer tells what to send, and nothing about what there is. */
+/* Refuses a caller. The answer says what to send, and nothing about what there is. */
 static void refuse_access(struct request *r, const struct error *err)
 {
     r->route = NULL;
     request_reply_problem(r, err);
 }
 
-/* Checks If-Match, which wants strong entity tags. Those of this API are weak, so that it never holds, except for
- * "*". */
+/* Checks If-Match, which wants strong entity tags. Those of this API are weak, so that only "*" can hold. */
 static int check_precondition(const struct request *r, struct error *err)
 {
     const char *match = request_header(r, "If-Match");

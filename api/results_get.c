@@ -1,4 +1,4 @@
-/* Tells how members of an open ensemble, and of its follow-ups, have ended, in the order in which they did. */
+/* Reports how members of an open ensemble, and of its follow-ups, have ended, in the order in which they did. */
 #include "api/find.h"
 #include "api/handlers.h"
 #include "api/series_json.h"

@@ -11,7 +11,7 @@ enum {
     ROUTE_ADMIN = 2,         /* only for the role admin, whatever the method is */
     ROUTE_BODY_OPTIONAL = 4, /* takes a JSON body, or none */
     ROUTE_READER = 8,        /* for the role reader, too, whatever the method is */
-    ROUTE_OPEN = 16,         /* for everybody: it tells nothing, or checks the caller itself */
+    ROUTE_OPEN = 16,         /* for everybody: it says nothing, or checks the caller itself */
     ROUTE_PAGE = 32,         /* for everybody if the client asks for HTML */
     ROUTE_FILE = 64,         /* bytes of the path of a file below /web/, with the NUL */
     ROUTE_IDS = 2,           /* the most ids that a pattern may have */

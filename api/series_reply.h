@@ -15,8 +15,8 @@ struct series_place {
     int64_t step, rank;
 };
 
-/* How the series of a kind of owner are read; each function returns 0, or -1 with err, but for bounds(), which returns
- * 1 if there are points, 0 if there are none. */
+/* The functions that read the series of a kind of owner. Each function returns 0, or -1 with err. bounds(), however,
+ * returns 1 if there are points, and 0 if there are none. */
 struct series_ops {
     bool of_member;
     int (*each_name)(struct store *store, const struct series_owner *owner, const char *from,

@@ -138,8 +138,8 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
     }
 }
 
-/* Unescapes a text. One with an escaped NUL is left as it is, and then names nothing: a NUL would end what is read, but
- * not what was written. */
+/* Unescapes a text. A text with an escaped NUL is left as it is, and then names nothing: the NUL would end the text for
+ * its reader, but not for its writer. */
 static size_t unescape(void *cls, struct MHD_Connection *connection, char *text)
 {
     return strstr(text, "%00") != NULL ? strlen(text) : MHD_http_unescape(text);

@@ -1,7 +1,7 @@
-/* Sessions of web browsers. A session has two secrets, and each request must have both: the cookie, which the page
- * cannot read, and the place, a part of the path of every request ("/s/PLACE/v1/…"), which only the page knows.
- * Browsers send a cookie to all ports of a host, and so to servers of other users on it; they send ours only with
- * requests below that path, and so to nobody who does not know it. */
+/* Sessions of web browsers. A session has two secrets, and each request must have both. One is the cookie, which the
+ * page cannot read. The other is the place, a part of the path of every request ("/s/PLACE/v1/…"), which only the page
+ * knows. Browsers send a cookie to all ports of a host, and so to servers of other users on it. They send ours only
+ * with requests below that path, and so only to servers whose address has the place. */
 #ifndef API_SESSION_H
 #define API_SESSION_H
 #include "api/token.h"
@@ -23,7 +23,7 @@ const char *session_path(const char *path, char place[SESSION_PLACE_SIZE]);
 /* Finds the secret in a Cookie header. Returns false if there is none. */
 bool session_secret(const char *cookies, char secret[TOKEN_SECRET_SIZE]);
 
-/* Writes a Set-Cookie header for `row`. With the secret "" it makes the browser forget the cookie. */
+/* Writes a Set-Cookie header for `row`. The secret "" makes the browser forget the cookie. */
 void session_cookie(char cookie[SESSION_COOKIE_SIZE], const struct session_row *row, const struct session_key *key,
                     bool secure);
 

@@ -28,7 +28,7 @@ void session_current_get(struct request *r)
         request_reply_json(r, 200, session_json(&row));
 }
 
-/* The reply tells the browser to forget its cookie, which is useless now. */
+/* Ends the session. The reply makes the browser forget its cookie, which is useless now. */
 void session_current_delete(struct request *r)
 {
     struct session_key key = {0};

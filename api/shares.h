@@ -1,6 +1,6 @@
-/* Divides a limited number of long replies among clients: a token has at most a quarter of them, all clients on TCP
- * three quarters together, and the Unix socket what is left. So one client takes nothing from the others, and the owner
- * of the daemon always gets one. */
+/* Divides a limited number of long replies among clients. A token has at most a quarter of them, all clients on TCP
+ * three quarters together, and the Unix socket the rest. So no client can use them up, and the owner of the daemon
+ * always gets one. */
 #ifndef API_SHARES_H
 #define API_SHARES_H
 #include "common/error.h"

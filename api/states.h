@@ -6,8 +6,8 @@
 
 #include <jansson.h>
 
-/* Reads "states" of obj, which may have "failed" and "unfinished", and "stopped" where `stopped` says so, each once.
- * `verb` says for messages what can be done with such members. *states and *n are left alone where the key is
+/* Reads "states" of obj, which may have "failed" and "unfinished", and "stopped" if `stopped` says so, each once.
+ * `verb` says for messages what can be done with such members. *states and *n are left alone if the key is
  * missing. */
 int states_read(const json_t *obj, const char *verb, enum member_state states[MEMBER_STATE_COUNT], size_t *n,
                 bool stopped, struct error *err);

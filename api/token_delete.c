@@ -12,12 +12,13 @@ void token_delete(struct request *r)
     int64_t id = request_id(r, 0);
     struct token_row row;
     struct error err;
-    int rc = store_token_revoke(store, id, request_now_ms(r), &err);
+    int rc = store_token_get(store, id, &row, &err);
 
-    if (rc == 0)
-        rc = store_session_end_of(store, id, &err);
-    if (rc == 0)
-        rc = store_token_get(store, id, &row, &err);
+    if (rc == 1 && row.revoked_ms == 0) {
+        row.revoked_ms = request_now_ms(r);
+        if (store_token_revoke(store, id, row.revoked_ms, &err) < 0 || store_session_end_of(store, id, &err) < 0)
+            rc = -1;
+    }
     if (rc < 0) {
         request_reply_problem(r, &err);
     } else if (rc == 0) {

@@ -17,6 +17,7 @@ static int read_ranks_change(const json_t *json, int64_t *ranks, struct error *e
 void training_patch(struct request *r)
 {
     json_t *json = request_json(r);
+    struct training_row row;
     char by[WHO_SIZE];
     struct error err;
     int64_t ranks = 0;
@@ -25,9 +26,9 @@ void training_patch(struct request *r)
         return;
     who_asks(r, by);
     if (read_ranks_change(json, &ranks, &err) < 0 ||
-        engine_resize_training(request_config(r)->engine, request_id(r, 0), ranks, by, &err) < 0)
+        engine_resize_training(request_config(r)->engine, request_id(r, 0), ranks, by, &row, &err) < 0)
         request_reply_problem(r, &err);
     else
-        training_get(r);
+        training_reply(r, &row);
     json_decref(json);
 }

@@ -32,7 +32,7 @@ static int take_metric_name(void *arg, const char *name)
     return 1;
 }
 
-/* Returns the name of the metric that the client asks for, or of the first one, to be freed. NULL with err where the
+/* Returns the name of the metric that the client asks for, or of the first one, to be freed. NULL with err if the
  * store cannot be read. */
 static char *metric_to_send(struct request *r, const struct training_row *training, struct error *err)
 {

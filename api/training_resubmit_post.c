@@ -39,8 +39,7 @@ static void resubmit_training(struct request *r, const json_t *body, const struc
     json_t *json = NULL;
 
     if (read_resubmission(body, &wish, &err) == 0 &&
-        engine_resubmit_training(request_config(r)->engine, request_id(r, 0), &wish, &err) == 0 &&
-        store_training_get(request_store(r), request_id(r, 0), &row, &err) == 1)
+        engine_resubmit_training(request_config(r)->engine, request_id(r, 0), &wish, &row, &err) == 0)
         json = training_json(r, &row, &err);
     if (json != NULL)
         idempotency_reply(r, key, 202, json);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the length of the well-formed UTF-8 sequence at s (RFC 3629), 0 where there is none. */
+/* Returns the length of the well-formed UTF-8 sequence at s (RFC 3629), 0 if there is none. */
 static size_t utf8_sequence(const unsigned char *s)
 {
     unsigned char low = 0x80, high = 0xBF;

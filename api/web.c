@@ -2,7 +2,7 @@
 
 #include "api/encoding.h"
 #include "api/etag.h"
-#include "common/embedded.h"
+#include "api/web_tables.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,8 +18,8 @@ static const struct {
     {".svg", "image/svg+xml"},
 };
 
-/* Headers of the page: only the daemon's own files may run or be asked for, no text can become a script, and nobody can
- * put the page into a frame of theirs or get hold of its window. */
+/* Headers of the page. Only the daemon's own files may run or be requested, and no text can become a script. No other
+ * page can put this one into a frame or get hold of its window. */
 static const struct {
     const char *name, *value;
 } headers[] = {
@@ -47,13 +47,18 @@ static const char *type_of(const char *name)
     return NULL;
 }
 
-static const struct embedded *find_web_file(const char *name)
+static const struct embedded *find_in_files(const struct embedded *file, const char *name)
 {
-    const struct embedded *file = web_files;
-
     while (file->name != NULL && strcmp(file->name, name) != 0)
         file++;
     return file->name != NULL ? file : NULL;
+}
+
+static const struct embedded *find_web_file(const char *name)
+{
+    const struct embedded *file = find_in_files(web_files, name);
+
+    return file != NULL ? file : find_in_files(web_tables, name);
 }
 
 static const struct embedded *find_packed(const char *name)

@@ -1,4 +1,4 @@
-/* Serves the dashboard: files of web/, built in by build-aux/embed. They are the same for everybody, and tell
+/* Serves the dashboard: files of web/, built in by build-aux/embed. They are the same for everybody, and reveal
  * nothing. */
 #ifndef API_WEB_H
 #define API_WEB_H

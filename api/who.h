@@ -1,4 +1,4 @@
-/* Who asks for a change. */
+/* The user or program that asks for a change. */
 #ifndef API_WHO_H
 #define API_WHO_H
 #include "api/request.h"

@@ -12,14 +12,14 @@ struct ref {
     bool training;
 };
 
-/* Returns 0, or -1 where the text is none of these forms. */
+/* Returns 0, or -1 if the text is none of these forms. */
 int ref_parse(const char *text, struct ref *ref);
 
-/* Reads a whole number of at least min. Where arg is none, it does not return (usage, exit status 2). `what` names the
+/* Reads a whole number of at least min. If arg is none, it does not return (usage, exit status 2). `what` names the
  * argument in the message, for example "--attempt". */
 int64_t arg_number(const struct argp_state *state, const char *arg, const char *what, int64_t min);
 
-/* Reads an ensemble's id alone. Where arg is none, it does not return. */
+/* Reads an ensemble's id alone. If arg is none, it does not return. */
 int64_t arg_ensemble(const struct argp_state *state, const char *arg);
 /* An argp parser for commands that take one ensemble's id and nothing else. Its input is an int64_t, which must be
  * 0. */

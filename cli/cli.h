@@ -65,7 +65,7 @@ int cmd_close(struct cli *cli, int argc, char **argv);
 int cmd_cancel(struct cli *cli, int argc, char **argv);
 
 /* Parses the line of a command by `argp` with --url and --json added, then makes the client. Wrong usage does not
- * return (exit status CLI_USAGE). Returns -1 with err where the URL is wrong. */
+ * return (exit status CLI_USAGE). Returns -1 with err if the URL is wrong. */
 int cli_parse(struct cli *cli, const struct argp *argp, int argc, char **argv, void *input, struct error *err);
 
 /* The options that may stand before and after the command. The input of this parser is the struct cli. */

@@ -31,9 +31,9 @@ void client_interrupt(struct client *client, const volatile int *flag);
 /* From now on a call that takes longer is given up, and no call is tried again. */
 void client_hurry(struct client *client, long ms);
 
-/* Calls a path such as "/v1/ensembles?limit=1" by GET, POST (body may be NULL) or PATCH. Returns 0 where the daemon
- * answered 2xx, with the document in *out (the caller's; out may be NULL) and, unless text is NULL, its exact bytes in
- * *text (to be freed). Returns -1 with err, which has the daemon's code and pointer if it answered.
+/* Calls a path such as "/v1/ensembles?limit=1" by GET, POST (body may be NULL) or PATCH. Returns 0 if the daemon
+ * answered 2xx, with the document in *out (the caller's; out may be NULL). Unless text is NULL, *text has its exact
+ * bytes, to be freed. Returns -1 with err, which has the daemon's code and pointer if it answered.
  *
  * If a connection is lost after it was made, the call is tried again for a while. A change carries an Idempotency-Key,
  * the same in every try, so that it happens only once. */
@@ -46,9 +46,8 @@ int client_patch(struct client *client, const char *path, const char *body, json
 /* Calls DELETE. It must be for something that does no harm when it happens twice. */
 int client_delete(struct client *client, const char *path, json_t **out, char **text, struct error *err);
 
-/* Calls GET for plain text, which goes straight into a file. With `follow` it comes as it is written, with silences of
- * any length. *n is how many bytes were written, also on failure; -1 where there were none, since the daemon did not
- * answer 2xx. */
+/* Calls GET for plain text, which goes straight into a file. If `follow` is true, it comes as it is written, with
+ * pauses of any length. *n is the number of bytes written, also on failure; -1 if the daemon did not answer 2xx. */
 int client_get_text(struct client *client, const char *path, FILE *to, bool follow, int64_t *n, struct error *err);
 
 /* Calls GET for server-sent events. Each piece is written to the file as it comes, until the daemon ends the stream (0)

@@ -53,7 +53,7 @@ static void print_adapters(const json_t *adapters)
     table_destroy(table);
 }
 
-/* Prints why adapters do not answer, below the table, where nothing is cut. */
+/* Prints why adapters do not answer, below the table, if nothing is cut. */
 static void print_reasons(const json_t *adapters)
 {
     json_t *adapter;

@@ -72,7 +72,7 @@ static int flush_checked(FILE *to, struct error *err)
     return 0;
 }
 
-/* Opens a new file beside `file`. It has no name where the file system can do that, so that nothing is left of it if
+/* Opens a new file beside `file`. It has no name if the file system can do that, so that nothing is left of it if
  * this process is killed; otherwise `part`, a template, gets its name. Its mode is 0600, since the backup has
  * everything that the daemon knows. */
 static int open_backup_part(const char *file, char *part)

@@ -74,7 +74,7 @@ static char *quoted(const char *word)
 }
 
 /* Returns the address of this machine that the user's own ssh connection came to. The machine's name may be unknown
- * elsewhere, or lead to another machine where login nodes share an alias. Returns NULL if the user has not come over
+ * elsewhere, or lead to another machine if login nodes share an alias. Returns NULL if the user has not come over
  * ssh, or comes from this machine. */
 static char *address_of_ssh(void)
 {
@@ -88,7 +88,7 @@ static char *address_of_ssh(void)
     return xstrdup(server);
 }
 
-/* Tells how to reach the daemon by ssh -L. `to` is the path of its socket, or its HOST:PORT as seen from its
+/* Prints how to reach the daemon by ssh -L. `to` is the path of its socket, or its HOST:PORT as seen from its
  * machine. */
 static void print_tunnel(const struct dashboard *d, const char *to, const char *login)
 {

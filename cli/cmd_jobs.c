@@ -61,7 +61,7 @@ static void print_jobs_page(void *arg, const json_t *items)
     table_print(table, stdout);
 }
 
-/* Returns "&NAME=VALUE" for a query, or "" where there is no value; to be freed. */
+/* Returns "&NAME=VALUE" for a query, or "" if there is no value; to be freed. */
 static char *term(const char *name, const char *value)
 {
     char *escaped = value ? client_escape(value) : NULL;

@@ -81,7 +81,7 @@ static int64_t number_in_document(struct cli *cli, char *path, const char *objec
     return number;
 }
 
-/* Returns the path of the output with a query, or NULL with err where there is none. The query names an attempt, so
+/* Returns the path of the output with a query, or NULL with err if there is none. The query names an attempt, so
  * that the same one is followed even if another has begun when the daemon comes back. */
 static char *output_path(struct cli *cli, const struct logs_options *logs, struct error *err)
 {

@@ -7,6 +7,7 @@
 #include "cli/render.h"
 #include "cli/table.h"
 #include "common/jsonx.h"
+#include "common/member_state.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 
@@ -15,7 +16,13 @@
 #include <string.h>
 
 #define METRICS_MAX 5
-#define HEADERS_MAX 17
+#define USE_HEADERS ">queued", ">ran", ">CPU", ">memory"
+#define N(array) (sizeof array / sizeof *array)
+
+/* The columns: metrics stand before `use`, which only --long has; print_members_page() adds the cells. */
+static const char *const first[] = {">index", "state", ">attempts", ">done"};
+static const char *const use[] = {"host", USE_HEADERS};
+static const char *const last[] = {"parameters", "reason"};
 
 struct members {
     struct ref ref;
@@ -33,7 +40,7 @@ enum { OPTION_FROM = 0x100, OPTION_TO, OPTION_HOST, OPTION_CAUSE, OPTION_METRIC,
 struct member_table {
     const struct members *members;
     struct table *table;
-    const char *headers[HEADERS_MAX];
+    const char *headers[N(first) + METRICS_MAX + N(use) + N(last) + 1];
     char *names[METRICS_MAX]; /* of the metrics' columns */
 };
 
@@ -47,7 +54,7 @@ static void add_metric_option(struct members *members, const char *name, const s
     members->metrics[members->n_metrics++] = name;
 }
 
-/* Tells whether members can be sorted by this without a metric. */
+/* Returns whether members can be sorted by this without a metric. */
 static bool is_sort_without_metric(const char *name)
 {
     static const char *const keys[] = {"attempts", "took", "cpu", "memory"};
@@ -103,8 +110,7 @@ static error_t parse_members_option(int key, char *arg, struct argp_state *state
 }
 
 static const struct argp_option options[] = {
-    {"state", 's', "STATE[,STATE...]", 0,
-     "only those that are pending, submitted, running, succeeded, failed, unfinished, cancelled or stopped", 0},
+    {"state", 's', "STATE[,STATE...]", 0, "only those in one of the states below", 0},
     {"from", OPTION_FROM, "INDEX", 0, "only those from this index on", 0},
     {"to", OPTION_TO, "INDEX", 0, "only those up to this index", 0},
     {"where", 'w', "NAME=LOW..HIGH", 0,
@@ -122,10 +128,14 @@ static const struct argp_option options[] = {
     {"long", 'l', NULL, 0,
      "with the latest attempt of each: host, time in the queue, time since it started, CPU time, peak of memory", 0},
     {0}};
+#define STATE_HELP(symbol, name, final, style, sign, place, fill, ink, dark_fill, dark_ink, help)                      \
+    "  " name ": " help "\n"
+
 static const struct argp argp = {options,
                                  parse_members_option,
                                  "ID\nID.INDEX",
-                                 "The members of ensemble ID, or member ID.INDEX with all its attempts.",
+                                 "The members of ensemble ID, or member ID.INDEX with all its attempts."
+                                 "\vStates:\n" MEMBER_STATES(STATE_HELP),
                                  0,
                                  0,
                                  0};
@@ -200,8 +210,6 @@ static void put_reason(struct table *table, const json_t *member)
         table_cell(table, reason);
 }
 
-#define USE_HEADERS ">queued", ">ran", ">CPU", ">memory"
-
 static void put_progress(struct table *table, const json_t *progress)
 {
     if (json_is_number(progress))
@@ -210,7 +218,7 @@ static void put_progress(struct table *table, const json_t *progress)
         table_cell(table, "-");
 }
 
-/* Adds the last value of each metric that was asked for; "-" where the member has not reported it. */
+/* Adds the last value of each metric that was asked for; "-" if the member has not reported it. */
 static void put_metrics(struct table *table, const struct members *members, const json_t *metrics)
 {
     char text[RENDER_SIZE];
@@ -250,19 +258,17 @@ static void print_members_page(void *arg, const json_t *items)
 
 static void begin_table(struct member_table *l)
 {
-    static const char *const first[] = {">index", "state", ">attempts", ">done"};
-    static const char *const use[] = {"host", USE_HEADERS};
     const struct members *members = l->members;
     size_t n = 0;
 
-    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+    for (size_t i = 0; i < N(first); i++)
         l->headers[n++] = first[i];
     for (size_t i = 0; i < members->n_metrics; i++)
         l->headers[n++] = l->names[i] = xasprintf(">%s", members->metrics[i]);
-    for (size_t i = 0; i < sizeof use / sizeof *use && members->is_long; i++)
+    for (size_t i = 0; i < N(use) && members->is_long; i++)
         l->headers[n++] = use[i];
-    l->headers[n++] = "parameters";
-    l->headers[n++] = "reason";
+    for (size_t i = 0; i < N(last); i++)
+        l->headers[n++] = last[i];
     l->headers[n] = NULL;
     l->table = table_create(l->headers);
 }
@@ -274,7 +280,7 @@ static void end_table(struct member_table *l)
         free(l->names[i]);
 }
 
-/* Adds to the path which metrics are asked for, and by what is sorted. */
+/* Adds the metrics that are asked for to the path, and the order. */
 static void put_query(const struct members *members, struct text *path)
 {
     char *escaped;

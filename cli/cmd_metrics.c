@@ -15,7 +15,7 @@
 
 #define NAMES_MAX 32
 #define LINES 12
-#define COLUMNS 80 /* width where the output is no terminal */
+#define COLUMNS 80 /* width if the output is no terminal */
 
 struct metrics_options {
     struct ref ref;               /* an ensemble, of whose training they are, or a member */
@@ -108,7 +108,7 @@ static int plot_metric(struct cli *cli, const struct metrics_options *m, const c
     return buckets != NULL ? 0 : -1;
 }
 
-/* Prints a name, in quotes where CSV needs them. On a terminal control characters are replaced; elsewhere it is
+/* Prints a name, in quotes if CSV needs them. On a terminal control characters are replaced; elsewhere it is
  * exact. */
 static void print_csv_name(const char *name)
 {
@@ -125,7 +125,7 @@ static void print_csv_name(const char *name)
     free(shown);
 }
 
-/* Prints the shortest text that means this number and no other; NaN, Infinity or -Infinity where it is not finite. */
+/* Prints the shortest text that means this number and no other; NaN, Infinity or -Infinity if it is not finite. */
 static void print_exactly(const json_t *value)
 {
     char text[TEXT_REAL];
@@ -253,7 +253,8 @@ static json_t *find_member_metrics(struct cli *cli, struct metrics_options *m, s
     return metrics;
 }
 
-/* Finds what has the metrics, and checks that it has those that the user named. Returns them by name, or NULL. */
+/* Finds the member or training that has the metrics, and checks that it has those that the user named. Returns them by
+ * name, or NULL. */
 static json_t *find_metrics(struct cli *cli, struct metrics_options *m, struct error *err)
 {
     json_t *metrics = m->ref.index < 0 ? find_training_metrics(cli, m, err) : find_member_metrics(cli, m, err);

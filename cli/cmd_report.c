@@ -171,7 +171,7 @@ static const struct argp argp = {options,
                                  0,
                                  0};
 
-/* Takes --by, or what follows from the other options. */
+/* Sets --by, or the default that follows from the other options. */
 static void choose_figure(const struct report_options *report, struct sweep *sweep)
 {
     sweep->higher = report->query.higher;

@@ -78,8 +78,8 @@ struct ensemble_table {
     const char *metric; /* what the list is sorted by, as "min:validation_loss"; NULL if that is no metric */
 };
 
-/* Returns the state in a word for people: work that nobody goes on with is not "complete", and what waits for another
- * ensemble does not run. */
+/* Returns the state in a word for people. Work that nobody goes on with is not "complete", and an ensemble that waits
+ * for another one does not run. */
 static const char *ensemble_state_word(const json_t *ensemble, const json_t *counts, bool followed_up)
 {
     const char *state = get_string(ensemble, "state");

@@ -60,7 +60,7 @@ static void warn_of_notice(const json_t *ensemble)
     free(text);
 }
 
-/* Reads a spec, and has it begin after another ensemble where `after` is not 0. Returns its text, or NULL with err. */
+/* Reads a spec, and has it begin after another ensemble if `after` is not 0. Returns its text, or NULL with err. */
 static char *read_spec(const char *name, int64_t after, struct error *err)
 {
     char *text = spec_file_read(name, err);

@@ -22,7 +22,7 @@ struct suggest {
     bool has_priority;
 };
 
-/* Reads a value as JSON where it is a number, true, false, "a string", a list or an object, and else as text. */
+/* Reads a value as JSON if it is a number, true, false, "a string", a list or an object, and else as text. */
 static json_t *suggested_value(const char *text, const struct argp_state *state)
 {
     json_error_t why;
@@ -135,7 +135,7 @@ static int send_list(struct cli *cli, int64_t id, json_t *list, struct error *er
     return rc;
 }
 
-/* Adds a line of the file. Returns -1 with err where it is no object. */
+/* Adds a line of the file. Returns -1 with err if it is no object. */
 static int add_line(json_t *list, const char *line, const char *shown, size_t number, struct error *err)
 {
     json_error_t where;

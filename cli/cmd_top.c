@@ -9,6 +9,7 @@
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/watch.h"
+#include "common/member_state.h"
 #include "common/xalloc.h"
 
 #include <stdio.h>
@@ -16,7 +17,7 @@
 #include <string.h>
 
 #define EVERY_MS 1000
-#define COLUMNS 80 /* width where the output is no terminal */
+#define COLUMNS 80 /* width if the output is no terminal */
 #define LINES 24
 #define ROWS_MOST 1000
 #define PLOT_LEAST 4 /* lines; a lower curve is not worth drawing */
@@ -50,15 +51,16 @@ static void put_member_bar(const json_t *ensemble, FILE *out)
     int cells = columns() - 2, at = 0;
 
     fputc('[', out);
-    for (const char *const *state = ensemble_member_states; *state && count > 0; state++) {
-        enum style style = style_of_state(*state);
+    for (enum member_state state = 0; state < MEMBER_STATE_COUNT && count > 0; state++) {
+        const char *name = member_state_name(state);
+        enum style style = style_of_state(name);
         int to;
 
-        before += ensemble_members(ensemble, *state);
+        before += ensemble_members(ensemble, name);
         to = (int)(before * cells / count);
         fputs(style_on(style), out);
         for (; at < to; at++)
-            fputc((*state)[0], out);
+            fputc(name[0], out);
         fputs(style_off(style), out);
     }
     fprintf(out, "%*s]\n", cells - at, "");

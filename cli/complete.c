@@ -3,6 +3,7 @@
 #include "cli/client.h"
 #include "cli/credentials.h"
 #include "cli/render.h"
+#include "common/member_state.h"
 #include "common/xalloc.h"
 
 #include <stdio.h>
@@ -19,15 +20,14 @@ struct completion {
     const char *now; /* the last word, as far as it is typed */
 };
 
-/* Options whose values are words out of a list. tests/t/0605-completion.t asks the daemon whether it takes them. */
+/* Options whose values are words out of a list. tests/t/0605-completion.t checks that the daemon accepts them. */
 static const struct {
     const char *command, *option;
-    const char *const values[9];
+    const char *const values[MEMBER_STATE_COUNT + 1];
 } choices[] = {
     {"status", "state", {"running", "paused", "complete", "cancelled", "failed"}},
-    {"members",
-     "state",
-     {"pending", "submitted", "running", "succeeded", "failed", "unfinished", "cancelled", "stopped"}},
+#define STATE_VALUE(symbol, name, ...) name,
+    {"members", "state", {MEMBER_STATES(STATE_VALUE)}},
     {"jobs", "state", {"intent", "submitted", "running", "ended"}},
     {"resubmit", "state", {"failed", "unfinished", "stopped"}},
     {"follow-up", "state", {"failed", "unfinished"}},
@@ -60,7 +60,7 @@ static const struct argp_option *find_in(const struct argp_option *options, cons
     return NULL;
 }
 
-/* Returns the option that a word is, the command's own or one of all commands; NULL where it is none. */
+/* Returns the option that a word is, the command's own or one of all commands; NULL if there is no such option. */
 static const struct argp_option *find_option(const struct argp *argp, const char *word)
 {
     const struct argp_option *own = argp != NULL ? find_in(argp->options, word) : NULL;
@@ -89,7 +89,7 @@ static void offer_options(const struct argp_option *options, const char *now)
     }
 }
 
-/* Returns a list of the daemon, or NULL where it does not answer at once. */
+/* Returns a list of the daemon, or NULL if it does not answer at once. */
 static json_t *ask_daemon(struct cli *cli, const char *path)
 {
     struct error err;

@@ -1,7 +1,7 @@
-/* Offers what may come next on a command line that is being typed. The completion of the shells asks `stretto
- * __complete WORD...` (the words after "stretto", the last one as far as it is typed, perhaps empty) and gets a line
- * "CANDIDATE<tab>DESCRIPTION" for each, or the line ":files". All of it comes from the tables by which the commands are
- * parsed, so that it cannot differ from them. */
+/* Offers words for a command line that is being typed. The completion of the shells asks `stretto __complete WORD...`:
+ * the words after "stretto", the last one as far as it is typed, perhaps empty. It gets a line
+ * "CANDIDATE<tab>DESCRIPTION" for each word, or the line ":files". All of it comes from the tables by which the
+ * commands are parsed, so that it cannot differ from them. */
 #ifndef CLI_COMPLETE_H
 #define CLI_COMPLETE_H
 #include "cli/cli.h"

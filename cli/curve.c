@@ -58,7 +58,7 @@ static void note_place(struct curve *c, double at)
     c->measured += is_new && at <= c->first + c->horizon;
 }
 
-/* Adds a value to the curve itself. Where the area from the last value to it is known (NAN: it is not), what it differs
+/* Adds a value to the curve itself. If the area from the last value to it is known (NAN: it is not), its difference
  * from that of a straight line is spread evenly. */
 static void extend(struct curve *c, double at, double value, double area)
 {

@@ -1,8 +1,8 @@
 /* A metric of one run: the figures in reports, from its points one by one.
  *
  * A point has a place `at` on the axis over which the area is taken, and the time of the run. The axis is that time, or
- * the step. The time of a run is that in which its attempts ran: it stands still between attempts, and work that a
- * later attempt did again counts once, since the later points have replaced the earlier ones. */
+ * the step. The time of a run is the time in which its attempts ran; it stands still between them. Work that a later
+ * attempt did again counts once, since the later points have replaced the earlier ones. */
 #ifndef CLI_CURVE_H
 #define CLI_CURVE_H
 #include <stdbool.h>
@@ -14,13 +14,13 @@ struct curve {
     double target;  /* NAN for none */
     bool higher;    /* higher values are better */
     /* read after curve_end() */
-    double area;       /* under the curve up to the horizon, in value times the axis; NAN where there is no curve */
-    double best, last; /* of the finite values; NAN where there is none */
+    double area;       /* under the curve up to the horizon, in value times the axis; NAN if there is no curve */
+    double best, last; /* of the finite values; NAN if there is none */
     double reached;    /* the time of the run at which the target was reached; NAN: never */
     int64_t points, not_finite;
     int64_t finite;       /* points with a finite value */
     int64_t measured;     /* places up to the horizon that have such points; a curve needs two */
-    double first, second; /* the first two places that have such points; NAN where there is none */
+    double first, second; /* the first two places that have such points; NAN if there is none */
     bool ends_finite;     /* the last value is */
     bool carried;         /* the last value was carried on to the horizon */
     /* the last finite point */
@@ -57,7 +57,7 @@ bool curve_better(bool higher, double a, double b);
 
 /* Turns the times of points into the time of the run. */
 struct run_clock {
-    const double *starts; /* Unix seconds of the attempts 1, 2, …; NAN where it is not known */
+    const double *starts; /* Unix seconds of the attempts 1, 2, …; NAN if it is not known */
     int64_t attempts;
     int64_t attempt; /* of the last point; -1 before the first */
     double base;     /* when that attempt began */

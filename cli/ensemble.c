@@ -1,14 +1,12 @@
 #include "cli/ensemble.h"
 
 #include "cli/render.h"
+#include "common/member_state.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-const char *const ensemble_member_states[] = {"pending",    "submitted", "running", "succeeded", "failed",
-                                              "unfinished", "cancelled", "stopped", NULL};
 
 bool ensemble_ended(const json_t *ensemble)
 {
@@ -39,16 +37,19 @@ int64_t ensemble_members(const json_t *ensemble, const char *state)
 
 int64_t ensemble_final(const json_t *counts)
 {
-    return get_int(counts, "succeeded") + get_int(counts, "failed") + get_int(counts, "unfinished") +
-           get_int(counts, "cancelled") + get_int(counts, "stopped");
+    int64_t sum = 0;
+
+    for (enum member_state state = 0; state < MEMBER_STATE_COUNT; state++)
+        sum += member_state_is_final(state) ? get_int(counts, member_state_name(state)) : 0;
+    return sum;
 }
 
 int64_t ensemble_sum(const json_t *counts)
 {
     int64_t sum = 0;
 
-    for (const char *const *state = ensemble_member_states; *state; state++)
-        sum += get_int(counts, *state);
+    for (enum member_state state = 0; state < MEMBER_STATE_COUNT; state++)
+        sum += get_int(counts, member_state_name(state));
     return sum;
 }
 

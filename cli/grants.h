@@ -1,4 +1,4 @@
-/* Handles what gives access and can be listed and revoked: tokens, and sessions of web browsers. */
+/* Handles grants of access, which can be listed and revoked: tokens, and sessions of web browsers. */
 #ifndef CLI_GRANTS_H
 #define CLI_GRANTS_H
 #include "cli/cli.h"

@@ -39,7 +39,7 @@ static void show_character(struct harmless *harmless, const char *bytes, size_t 
         fprintf(harmless->to, "<U+%04X>", (unsigned)code);
 }
 
-/* Shows what is whole of the bytes held; all of them where nothing more comes. */
+/* Shows the complete characters of the bytes held; all bytes if nothing more comes. */
 static void show_whole(struct harmless *harmless, bool is_end)
 {
     char *held = harmless->held;

@@ -86,7 +86,8 @@ uninstall-local:
 	rm -f '$(DESTDIR)$(bashcompletiondir)/stretto'
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_cli tests/unit/test_client tests/unit/test_curve tests/unit/test_spec_file tests/unit/test_url
+unit_tests += tests/unit/test_cli tests/unit/test_client tests/unit/test_curve tests/unit/test_spec_file \
+	tests/unit/test_url
 tests_unit_test_spec_file_CFLAGS = $(unit_cflags)
 tests_unit_test_spec_file_LDADD = libcli.la $(unit_libs)
 tests_unit_test_url_CFLAGS = $(unit_cflags)

@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 
 /* Takes the lock `name`, which commands of this user to this daemon share, until the process ends. Returns false if
- * another process has it. Returns true where there is no place for locks: a lock only saves work, and correctness does
+ * another process has it. Returns true if there is no place for locks: a lock only saves work, and correctness does
  * not depend on it. */
 bool lock_take(const struct cli *cli, const char *name);
 #endif

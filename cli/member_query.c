@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads the whole text as a number, or as null where it is empty. Returns NULL where it is neither. */
+/* Reads the whole text as a number, or as null if it is empty. Returns NULL if it is neither. */
 static json_t *read_end(const char *text, size_t size)
 {
     char *copy = xasprintf("%.*s", (int)size, text), *rest;

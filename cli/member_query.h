@@ -11,7 +11,7 @@ struct member_query {
     json_t *where;                                /* NULL for any */
 };
 
-/* Adds a condition: NAME=VALUE, NAME=LOW..HIGH, NAME=LOW.. or NAME=..HIGH. Returns -1 where the text is none of
+/* Adds a condition: NAME=VALUE, NAME=LOW..HIGH, NAME=LOW.. or NAME=..HIGH. Returns -1 if the text is none of
  * them. */
 int member_query_where(struct member_query *query, const char *text);
 bool member_query_is_any(const struct member_query *query);

@@ -63,7 +63,7 @@ static double moment(const json_t *obj, const char *key)
     return at < 0 ? NAN : at;
 }
 
-/* Returns the parameter that "{name}" stands for, and any other value itself; NULL where there is no such parameter. */
+/* Returns the parameter that "{name}" stands for, and any other value itself; NULL if there is no such parameter. */
 static const json_t *filled_value(const json_t *value, const json_t *parameters)
 {
     const char *text = json_string_value(value);

@@ -16,11 +16,11 @@ struct mllog_query {
     json_t *said; /* an object: values of keys that stretto does not know, of which "{lr}" stands for a parameter */
 };
 
-/* Reads "KEY=VALUE" into an object. A value that is JSON is taken as such, and any other one as text. Returns -1 where
+/* Reads "KEY=VALUE" into an object. A value that is JSON is taken as such, and any other one as text. Returns -1 if
  * the text has no key. */
 int mllog_say(json_t *said, const char *text);
 
-/* Each point of the metric is an evaluation, which ends a block of one epoch. Returns -1 with err where the run has not
+/* Each point of the metric is an evaluation, which ends a block of one epoch. Returns -1 with err if the run has not
  * ended, or has no such metric. */
 int mllog_print(struct cli *cli, const struct mllog_query *query, FILE *to, struct error *err);
 #endif

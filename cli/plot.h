@@ -1,4 +1,4 @@
-/* Curves in a terminal, drawn with braille characters, or with others where the locale has no braille. */
+/* Curves in a terminal, drawn with braille characters, or with others if the locale has no braille. */
 #ifndef CLI_PLOT_H
 #define CLI_PLOT_H
 #include <jansson.h>

@@ -67,7 +67,7 @@ char *render_age(char buf[RENDER_SIZE], const char *iso)
     return buf;
 }
 
-/* Writes a time by the clock of this machine, without the day where that is today. */
+/* Writes a time by the clock of this machine, without the day if that is today. */
 static bool tell_clock(char *buf, size_t size, const char *iso, bool seconds)
 {
     double at = render_time_parse(iso);
@@ -99,7 +99,7 @@ char *render_clock(char buf[RENDER_SIZE], const char *iso)
     return buf;
 }
 
-/* Returns the length of the time with which a text begins, as the daemon writes times; 0 where it begins with none. */
+/* Returns the length of the time with which a text begins, as the daemon writes times; 0 if it begins with none. */
 static size_t time_length(const char *text)
 {
     static const char form[] = "dddd-dd-ddTdd:dd:dd.dddZ";

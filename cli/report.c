@@ -6,6 +6,7 @@
 #include "cli/render.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
+#include "common/member_state.h"
 #include "common/xalloc.h"
 
 #include <stdlib.h>
@@ -49,10 +50,12 @@ static void print_states(const json_t *counts, FILE *to)
 {
     const char *separator = "";
 
-    for (const char *const *state = ensemble_member_states; *state; state++) {
-        if (get_int(counts, *state) > 0) {
-            fprintf(to, "%s %lld ", separator, (long long)get_int(counts, *state));
-            print_state(*state, to);
+    for (enum member_state state = 0; state < MEMBER_STATE_COUNT; state++) {
+        const char *name = member_state_name(state);
+
+        if (get_int(counts, name) > 0) {
+            fprintf(to, "%s %lld ", separator, (long long)get_int(counts, name));
+            print_state(name, to);
             separator = ",";
         }
     }
@@ -134,7 +137,7 @@ static void print_checkpoint(const json_t *training, FILE *to)
     fprintf(to, "\n");
 }
 
-/* Why the ranks began again the last time. */
+/* Prints why the ranks began again the last time. */
 static void print_before(const json_t *training, FILE *to)
 {
     char *before = render_text(get_string(training, "before"));
@@ -206,18 +209,18 @@ void report_status(const json_t *ensemble, FILE *to)
 
 static void print_members(const json_t *ensemble)
 {
-    const char *headers[] = {"members", ">pending",    ">submitted", ">running", ">succeeded",
-                             ">failed", ">unfinished", ">cancelled", ">stopped", NULL};
+#define STATE_HEADER(symbol, name, ...) ">" name,
+    const char *headers[] = {"members", MEMBER_STATES(STATE_HEADER) NULL};
     struct table *table = table_create(headers);
 
     table_cellf(table, "%lld", (long long)get_int(ensemble, "count"));
-    for (const char *const *state = ensemble_member_states; *state; state++)
-        table_cellf(table, "%lld", (long long)ensemble_members(ensemble, *state));
+    for (enum member_state state = 0; state < MEMBER_STATE_COUNT; state++)
+        table_cellf(table, "%lld", (long long)ensemble_members(ensemble, member_state_name(state)));
     table_print(table, stdout);
     table_destroy(table);
 }
 
-/* Returns the mean of samples a second over the whole training, "-" where it is not known. It counts the samples that
+/* Returns the mean of samples a second over the whole training, "-" if it is not known. It counts the samples that
  * went into batches; if the daemon does not count repeated draws, only unique samples. `repeats` in the table's header
  * says which. */
 static char *mean_rate(char buf[RENDER_SIZE], const json_t *training)

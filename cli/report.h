@@ -10,6 +10,6 @@
 void report_status(const json_t *ensemble, FILE *to);
 
 /* Prints to stdout how it ended: members by state, samples, batches, first and last losses, reasons of failed members,
- * and the curl lines that show the same. What the daemon cannot tell any more is left out. */
+ * and the curl lines that show the same. Leaves out what the daemon no longer knows. */
 void report_final(struct cli *cli, const json_t *ensemble);
 #endif

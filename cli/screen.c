@@ -78,7 +78,7 @@ static void handle(int sig, void (*handler)(int sig))
     sigaction(sig, &action, NULL);
 }
 
-/* Ctrl-Z stops the program, after the shell has got its terminal as it was. Where no shell could continue the program,
+/* Ctrl-Z stops the program, after the shell has got its terminal as it was. If no shell could continue the program,
  * the kernel does not stop it. */
 static void stop_program(void)
 {

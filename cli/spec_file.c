@@ -90,7 +90,7 @@ static int settle_parameter_file(json_t *spec, const char *folder, const char *n
     return rc;
 }
 
-/* Replaces what names files of the user. Returns text, or what replaces it (text is then freed); NULL with err. */
+/* Replaces the names of the user's files. Returns text, or its replacement (text is then freed); NULL with err. */
 static char *resolve_spec_files(char *text, size_t size, const char *name, struct error *err)
 {
     json_t *spec = json_loadb(text, size, 0, NULL);

@@ -46,7 +46,7 @@ static int digest_file(const char *path, char hex[HEX_SIZE])
     return n < 0 ? -1 : 0;
 }
 
-/* Says of a file where it lies, and, where the spec only names it, what its SHA-256 is now. */
+/* Adds where a file lies, and, if the spec only names it, its present SHA-256. */
 static int settle_file(json_t *files, size_t i, const char *folder, bool *changed, struct error *err)
 {
     json_t *file = json_array_get(files, i), *named = json_is_string(file) ? file : json_object_get(file, "path");
@@ -78,7 +78,7 @@ static int settle_files(json_t *rules, const char *folder, bool *changed, struct
     return 0;
 }
 
-/* Checks that a reference says what its files were: their SHA-256 of now would be that of any program. */
+/* Checks that a reference has the SHA-256 of its files: the present ones could be those of any program. */
 static int check_reference_files(const json_t *rules, const char *path, struct error *err)
 {
     const json_t *file;

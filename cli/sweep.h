@@ -42,7 +42,7 @@ struct sweep_run {
     double core_seconds, gpu_seconds; /* of all attempts */
     double span;                      /* of its curve, from the first finite point to the last one; NAN: not known */
     int64_t attempts, points, not_finite;
-    double started, ended; /* of its last attempt, in Unix seconds; NAN where it is not known */
+    double started, ended; /* of its last attempt, in Unix seconds; NAN if it is not known */
 };
 
 /* Mean, sample standard deviation (NAN for one) and number of the runs that have the figure. */
@@ -51,7 +51,7 @@ struct sweep_stat {
     size_t n;
 };
 
-/* Runs that differ in nothing but what repeats them, such as a seed. */
+/* Runs that differ only in the parameters that repeat them, such as a seed. */
 struct sweep_config {
     const struct sweep_run *const *runs;
     size_t n;

@@ -34,7 +34,7 @@ static const char *const colours[CURVES] = {"#4269d0", "#c77e00", "#e0433b", "#2
 
 /* A curve in as many pieces of time as the picture has room for, of which each keeps its last value. */
 struct dots {
-    double value[COLUMNS]; /* NAN where there is none */
+    double value[COLUMNS]; /* NAN if there is none */
     double span;           /* seconds */
 };
 
@@ -88,7 +88,7 @@ static void stretch(struct scale *scale, const struct dots *dots)
     }
 }
 
-/* The axis is logarithmic where values are positive and differ by more than a factor of 50. */
+/* The axis is logarithmic if values are positive and differ by more than a factor of 50. */
 static struct scale find_scale(const struct plots *plots)
 {
     struct scale scale = {INFINITY, -INFINITY, false};
@@ -236,7 +236,7 @@ static const struct sweep_run *run_of(const struct sweep_config *config)
     return config->runs[i];
 }
 
-/* Chooses which configurations are drawn: the best of each group, or of all where there are no groups. */
+/* Chooses which configurations are drawn: the best of each group, or of all if there are no groups. */
 static void choose_plots(const struct sweep *sweep, struct plots *plots)
 {
     size_t each = sweep->n_groups > 0 ? EACH : CURVES;

@@ -61,7 +61,7 @@ void sweep_put_value(struct text *out, const json_t *value)
         text_json(out, value);
 }
 
-/* Returns the parameters but for one (NULL for none) as people read them. */
+/* Returns the parameters except one (NULL: all of them) as people read them. */
 static char *parameters_text(const json_t *parameters, const char *without)
 {
     struct text text = {0};
@@ -106,7 +106,7 @@ static void name_run(struct sweep_reading *reading, struct sweep_run *run, const
     run->group = group.data;
 }
 
-/* Returns a resource of a member: where it depends on parameters it comes with the member, or else with the spec. */
+/* Returns a resource of a member: if it depends on parameters it comes with the member, or else with the spec. */
 static double resource(const struct sweep_reading *reading, const json_t *member, const char *key, double otherwise)
 {
     const json_t *value = json_object_get(json_object_get(member, "resources"), key);

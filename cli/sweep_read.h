@@ -24,12 +24,12 @@ struct sweep_query {
     size_t curves;   /* is set to the number of runs with an area */
     size_t carried;  /* is set to the number of those that ended before the horizon, whose last value was carried on */
     bool higher;
-    json_t *rules;     /* an object: what is to say of each ensemble that has some (sweep_rules.h) */
+    json_t *rules;     /* an object: the remarks on each ensemble that has some (sweep_rules.h) */
     json_t *artefacts; /* an object: those of each run of which they were read */
     json_t *metrics;   /* an object: the figures of all metrics of each such run */
 };
 
-/* Reads "accuracy>=0.74" and the like. Returns -1 where the text is something else. */
+/* Reads "accuracy>=0.74" and the like. Returns -1 if the text is something else. */
 int sweep_range_parse(const char *text, struct sweep_range *range);
 bool sweep_range_has(const struct sweep_range *range, double value);
 

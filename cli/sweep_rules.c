@@ -158,7 +158,7 @@ static const char *digest_by_name(const struct judging *j, const char *path)
 }
 
 /* Judges one file that an attempt ran. Returns a word for the table, and what is wrong with it in *wrong, to be freed;
- * NULL where nothing is. */
+ * NULL if nothing is. */
 static const char *judge_file(struct judging *j, const json_t *file, char **wrong)
 {
     const char *as = get_string(file, "as"), *path = get_string(file, "path"), *sha = get_string(file, "sha256");
@@ -283,7 +283,7 @@ static void judge_item(struct judging *j, const json_t *item)
     compare_variables(j, json_object_get(item, "environment"));
 }
 
-/* Names attempts of which it is not known what they ran. */
+/* Names attempts whose programs were not recorded. */
 static void note_missing(struct judging *j, int64_t ensemble, const json_t *missing)
 {
     struct text text = {0};
@@ -466,7 +466,7 @@ static void note_list(struct sheet *sheet, const char *id, const char *what, con
         sheet_note(sheet, "Ensemble %s %s: %s.", id, what, json_string_value(item));
 }
 
-/* Prints what was compared of an ensemble, and what was not. */
+/* Prints which parts of an ensemble were compared, and which were not. */
 static void note_verdict(struct sheet *sheet, const char *id, const json_t *facts)
 {
     const json_t *differences = json_object_get(facts, "differences"), *rest = json_object_get(facts, "not_compared");

@@ -27,7 +27,7 @@ static char *figure_text(char buf[RENDER_SIZE], enum sweep_figure figure, double
     return buf;
 }
 
-/* Adds a mean, with its spread where there are several runs, and their number where not all of them have the figure. */
+/* Adds a mean, with its spread if there are several runs, and their number if not all of them have the figure. */
 static void put_stat(struct sheet *sheet, const struct sweep_config *config, enum sweep_figure figure)
 {
     const struct sweep_stat *stat = &config->stats[figure];

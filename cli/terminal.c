@@ -1,5 +1,7 @@
 #include "cli/terminal.h"
 
+#include "common/member_state.h"
+
 #include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,12 +75,11 @@ enum style style_of_state(const char *state)
     static const struct {
         const char *state;
         enum style style;
-    } styles[] = {
-        {"succeeded", STYLE_GOOD},  {"complete", STYLE_GOOD},   {"done", STYLE_GOOD},       {"answers", STYLE_GOOD},
-        {"failed", STYLE_BAD},      {"no answer", STYLE_BAD},   {"running", STYLE_BUSY},    {"paused", STYLE_CARE},
-        {"unfinished", STYLE_CARE}, {"not set up", STYLE_CARE}, {"pending", STYLE_QUIET},   {"intent", STYLE_QUIET},
-        {"stopped", STYLE_QUIET},   {"reached", STYLE_QUIET},   {"cancelled", STYLE_QUIET}, {"revoked", STYLE_QUIET},
-    };
+    } styles[] = {{"complete", STYLE_GOOD},   {"done", STYLE_GOOD},     {"answers", STYLE_GOOD},
+                  {"no answer", STYLE_BAD},   {"paused", STYLE_CARE},   {"not set up", STYLE_CARE},
+                  {"intent", STYLE_QUIET},    {"reached", STYLE_QUIET}, {"revoked", STYLE_QUIET},
+#define MEMBER_STYLE(symbol, name, final, style, ...) {name, STYLE_##style},
+                  MEMBER_STATES(MEMBER_STYLE)};
 
     for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
         if (strcmp(styles[i].state, state) == 0)

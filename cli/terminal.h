@@ -19,7 +19,7 @@ const char *style_on(enum style style);
 const char *style_off(enum style style);
 enum style style_of_state(const char *state); /* for states of ensembles, members, trainings, jobs and adapters */
 
-/* Decodes the first character of a text of so many bytes, at least 1. Returns its bytes, or 0 where the text ends
+/* Decodes the first character of a text of so many bytes, at least 1. Returns its bytes, or 0 if the text ends
  * within it. *code is -1 for a byte that is not UTF-8. */
 size_t text_take(const char *text, size_t size, int32_t *code);
 /* Returns true for control characters, and for marks that turn the direction of the text around or end a line. */

@@ -110,7 +110,7 @@ out:
     return status;
 }
 
-/* Returns the ensemble that takes on what this one left unfinished; 0 where nobody waits for one. */
+/* Returns the follow-up that goes on with this ensemble's unfinished members; 0 if there is none to wait for. */
 static int64_t next_of(struct cli *cli, const json_t *ensemble, bool family)
 {
     int64_t next = json_integer_value(json_array_get(json_object_get(ensemble, "follow_ups"), 0));

@@ -21,6 +21,16 @@ static void close_quietly(int fd)
     errno = saved;
 }
 
+bool path_stays_below(const char *path)
+{
+    if (path[0] == '/')
+        return false;
+    for (const char *p = path; *p; p += strcspn(p, "/"), p += *p == '/')
+        if (strncmp(p, "..", 2) == 0 && (p[2] == '/' || p[2] == '\0'))
+            return false;
+    return true;
+}
+
 static int open_dir(const char *dir)
 {
     return open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -1,13 +1,13 @@
-/* One error: a stable code for programs, a sentence for people and, where an input was wrong, the place.
+/* One error: a stable code for programs, a sentence for people, and the place in the input if the input was wrong.
  *
- * Functions that can fail take a caller-owned `struct error *` (never NULL) as their last argument and return -1;
- * the helpers here return -1 so that `return error_set(err, …)` is one line. */
+ * Functions that can fail take a caller-owned `struct error *` (never NULL) as their last argument and return -1. The
+ * helpers here return -1, so that `return error_set(err, …)` is one line. */
 #ifndef COMMON_ERROR_H
 #define COMMON_ERROR_H
 
 struct error {
     char code[48];     /* e.g. "spec_unknown_key"; the codes that HTTP replies carry are listed in api/problem.c */
-    char pointer[256]; /* JSON pointer into the input, "" where none applies */
+    char pointer[256]; /* JSON pointer into the input, "" if none applies */
     char text[768];    /* one sentence, no final newline */
 };
 

@@ -106,7 +106,7 @@ static int write_temporary(const char *path, const void *data, size_t size, unsi
     return 0;
 }
 
-/* Tells whether this is a name that write_temporary() makes: what ends in two numbers and "tmp". */
+/* Returns whether this is a name that write_temporary() makes: it ends in two numbers and "tmp". */
 static bool is_temporary(const char *name)
 {
     static const char digits[] = "0123456789";
@@ -159,7 +159,7 @@ int file_write_whole(const char *path, const void *data, size_t size, unsigned m
     return rc;
 }
 
-/* Returns the value as one line of JSON, to be freed; NULL where there is no memory. */
+/* Returns the value as one line of JSON, to be freed; NULL if there is no memory. */
 static char *dump_line(const char *path, const json_t *value, struct error *err)
 {
     char *line = jsonx_dump(value, "\n");
@@ -223,7 +223,7 @@ static int read_regular_file(const char *path, bool own, size_t max, char **out,
     struct stat st;
     size_t len = 0;
     char *buf;
-    /* what is no regular file must not stop the thread */
+    /* a file that is not regular must not stop the thread */
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (own ? O_NOFOLLOW : 0));
 
     if (fd < 0)

@@ -15,26 +15,26 @@
  * directory. `mode` is, for example, 0600. */
 int file_write_whole(const char *path, const void *data, size_t size, unsigned mode, struct error *err);
 
-/* Removes what processes that were killed while they wrote whole files have left in a directory. Only for directories
- * in which no other process writes them. */
+/* Removes temporary files that killed processes have left in a directory. Only for directories in which no other
+ * process writes whole files. */
 void file_sweep_temporary(const char *dir);
 
 /* Like file_write_whole(), with a JSON value (borrowed) as one compact line. */
 int file_write_json(const char *path, const json_t *value, unsigned mode, struct error *err);
 
-/* Like file_write_json(), but never replaces a file: fails with errno EEXIST (code "file_exists") where there is
+/* Like file_write_json(), but never replaces a file: fails with errno EEXIST (code "file_exists") if there is
  * one. */
 int file_create_json(const char *path, const json_t *value, unsigned mode, struct error *err);
 
 /* Reads a file of at most `max` bytes into *out, which ends with a NUL and is to be freed. On failure errno is ENOENT
- * where there is no such file, and EFBIG where it is larger than `max`. */
+ * if there is no such file, and EFBIG if it is larger than `max`. */
 int file_read(const char *path, size_t max, char **out, size_t *size, struct error *err);
 
-/* Like file_read(), for files that tell this process what to run: the file must belong to this user and be no symbolic
+/* Like file_read(), for files that decide what this process runs: the file must belong to this user and be no symbolic
  * link. On failure errno may also be EPERM (it belongs to someone else) or ELOOP (it is a link). */
 int file_read_own(const char *path, size_t max, char **out, size_t *size, struct error *err);
 
-/* Reads a JSON object from a file of at most FILE_JSON_MAX bytes. Returns NULL on failure, with errno ENOENT where
+/* Reads a JSON object from a file of at most FILE_JSON_MAX bytes. Returns NULL on failure, with errno ENOENT if
  * there is no such file. */
 json_t *file_read_json(const char *path, struct error *err);
 
@@ -47,8 +47,8 @@ void file_flush_name(const char *path);
 /* Makes a directory and those above it that are missing, with mode 0700, and flushes their names to disk. */
 int dir_make(const char *path, struct error *err);
 
-/* Copies the last line of a file that is not blank to `out`, without control characters and cut to size-1 bytes; ""
- * where there is none, or where `path` is a symbolic link or no regular file. Lines for which `skip` (may be NULL) is
- * true are passed over. */
+/* Copies the last line of a file that is not blank to `out`, without control characters and cut to size-1 bytes. Copies
+ * "" if there is none, or if `path` is a symbolic link or no regular file. Lines for which `skip` (may be NULL) is true
+ * are passed over. */
 void file_last_line(const char *path, bool (*skip)(const char *line), char *out, size_t size);
 #endif

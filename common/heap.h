@@ -24,7 +24,7 @@ struct heap {
  * used, and stays borrowed until it is removed. */
 void heap_set(struct heap *heap, struct heap_node *node, int64_t key, int64_t tie);
 void heap_remove(struct heap *heap, struct heap_node *node); /* does nothing if the node is in no heap */
-struct heap_node *heap_first(const struct heap *heap);       /* NULL where the heap is empty */
+struct heap_node *heap_first(const struct heap *heap);       /* NULL if the heap is empty */
 bool heap_holds(const struct heap_node *node);               /* true from heap_set() until heap_remove() */
 void heap_fini(struct heap *heap);                           /* leaves the nodes as they are */
 #endif

@@ -1,5 +1,5 @@
 /* A job fd is a text in a file without a name. One process writes it and hands the descriptor down to a child, which
- * replaces the text by its answer. The file lies in memory where the kernel can do that, and is gone when both have
+ * replaces the text by its answer. The file lies in memory if the kernel can do that, and is gone when both have
  * closed it. */
 #ifndef COMMON_JOBFD_H
 #define COMMON_JOBFD_H

@@ -284,7 +284,7 @@ int jsonx_only(const json_t *obj, const char *at, const char *const *known, stru
     return 0;
 }
 
-/* Returns the value of the longest part of the path, up to a dot, that is a key; *rest is what is behind the dot. */
+/* Returns the value of the longest part of the path, up to a dot, that is a key; *rest is the part behind the dot. */
 static const json_t *first_step(const json_t *obj, const char *path, const char **rest)
 {
     const json_t *value = NULL;

@@ -60,7 +60,7 @@ const json_t *jsonx_inside(const json_t *value, const char *path); /* which may 
  * NULL. json_dumps(), by contrast, may leave out a key when memory is short. */
 char *jsonx_dump(const json_t *value, const char *end);
 
-/* As json_dumps(), but each real has the fewest digits that read back as the same number: 0.1, and not
+/* Does the same as json_dumps(), but each real has the fewest digits that read back as the same number: 0.1, and not
  * 0.10000000000000001. To be freed. */
 char *jsonx_dumps(const json_t *value, size_t flags);
 /* Prints a value so, on one line. */

@@ -14,6 +14,7 @@ libcommon_la_SOURCES = \
 	common/log_format.c common/log_format.h \
 	common/log_limit.c common/log_limit.h \
 	common/log_sink.c common/log_sink.h \
+	common/member_state.c common/member_state.h \
 	common/near.c common/near.h \
 	common/output.c common/output.h \
 	common/process.c common/process.h \
@@ -34,7 +35,9 @@ liburl_la_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS)
 liburl_la_LIBADD = $(CURL_LIBS)
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_units tests/unit/test_jsonx tests/unit/test_common tests/unit/test_files tests/unit/test_heap tests/unit/test_log tests/unit/test_process tests/unit/test_safe_path tests/unit/test_text
+unit_tests += tests/unit/test_units tests/unit/test_jsonx tests/unit/test_common tests/unit/test_files \
+	tests/unit/test_heap tests/unit/test_log tests/unit/test_process tests/unit/test_safe_path \
+	tests/unit/test_text
 tests_unit_test_common_CFLAGS = $(unit_cflags)
 tests_unit_test_common_LDADD = $(unit_libs) -lpthread
 tests_unit_test_process_CFLAGS = $(unit_cflags)

@@ -1,7 +1,7 @@
 /* The log: one event, one line, said once, where an error is handled.
  *
  * A line is a sentence for people. The ensemble, member or job that it is about is given besides, as ids, which become
- * fields of their own where the log is JSON. Lines go to stderr until log_open() says otherwise. Writing never blocks
+ * fields of their own if the log is JSON. Lines go to stderr until log_open() says otherwise. Writing never blocks
  * and never fails: a line that cannot be written now is lost, and the number of lost lines is logged as soon as that is
  * possible. All functions may be called from any thread. */
 #ifndef COMMON_LOG_H

@@ -1,5 +1,5 @@
 /* Log lines about changes of the database that are not committed yet. They are kept until the commit, and dropped with
- * a rollback, so that the log never tells of something that has not happened. For one thread only. */
+ * a rollback, so that the log never reports what has not happened. For one thread only. */
 #ifndef COMMON_LOG_CHANGES_H
 #define COMMON_LOG_CHANGES_H
 #include "common/log.h"

@@ -33,7 +33,7 @@ static void out_format(struct out *o, const char *fmt, ...)
         o->n += (size_t)n < room ? (size_t)n : room - 1;
 }
 
-/* Returns how many bytes the UTF-8 character at `p` has, 0 where there is none. */
+/* Returns how many bytes the UTF-8 character at `p` has, 0 if there is none. */
 static size_t utf8_size(const unsigned char *p)
 {
     size_t size = p[0] < 0x80                   ? 1

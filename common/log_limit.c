@@ -18,7 +18,7 @@ static bool is_slot_free(const struct log_limit_slot *slot, int64_t now_ms)
     return slot->key == 0 || (now_ms - slot->since_ms >= LOG_LIMIT_WINDOW_MS && slot->silent == 0);
 }
 
-/* Returns the key's slot, or a free one; NULL where all are in use. */
+/* Returns the key's slot, or a free one; NULL if all are in use. */
 static struct log_limit_slot *limit_slot(struct log_limit *limit, uint64_t key, int64_t now_ms)
 {
     struct log_limit_slot *room = NULL;

@@ -12,7 +12,7 @@
 
 struct log_limit {
     struct log_limit_slot {
-        uint64_t key;     /* 0 where the slot is free */
+        uint64_t key;     /* 0 if the slot is free */
         int64_t since_ms; /* beginning of its minute, by the monotonic clock */
         unsigned count, silent;
         enum log_level level;
@@ -25,7 +25,7 @@ struct log_limit {
 bool log_limit_pass(struct log_limit *limit, const void *site, enum log_level level, const char *message,
                     int64_t now_ms);
 
-/* Takes out a slot with lines that were left out in a minute that is over (with `all`: in any minute). *out has the key
- * 0 when there are no more. */
+/* Removes a slot with lines that were left out in a minute that is over (with `all`: in any minute). *out has the key 0
+ * when there are no more. */
 void log_limit_take(struct log_limit *limit, int64_t now_ms, bool all, struct log_limit_slot *out);
 #endif

@@ -63,7 +63,7 @@ char *process_boot_id(char buf[BOOT_ID_SIZE])
     return buf;
 }
 
-/* Returns the value of a variable in the environment that a process was started with, to be freed; NULL where it has
+/* Returns the value of a variable in the environment that a process was started with, to be freed; NULL if it has
  * none. */
 static char *environ_get(int dirfd, const char *pid, const char *name)
 {

@@ -7,14 +7,14 @@
 
 #define BOOT_ID_SIZE 40
 
-/* Returns the start time in clock ticks since boot (field 22 of /proc/PID/stat), or 0 where there is no such process or
+/* Returns the start time in clock ticks since boot (field 22 of /proc/PID/stat), or 0 if there is no such process or
  * it is a zombie. */
 unsigned long long process_start_time(pid_t pid);
 
 /* Returns whether a process is stopped, by a signal or by a debugger. */
 bool process_is_stopped(pid_t pid);
 
-/* Writes the kernel's boot id to buf, "" where it is unknown. Returns buf. */
+/* Writes the kernel's boot id to buf, "" if it is unknown. Returns buf. */
 char *process_boot_id(char buf[BOOT_ID_SIZE]);
 
 /* Sends `sig` to every process of this user that was started with NAME=VALUE in its environment, except the caller;
@@ -26,7 +26,7 @@ int process_signal_marked(const char *name, const char *value, int sig);
  * safely. Group 0 leaves out none. */
 int process_signal_marked_outside(const char *name, const char *value, int sig, pid_t group);
 
-/* Returns the value of a variable in the environment that a process was started with, to be freed; NULL where it has
+/* Returns the value of a variable in the environment that a process was started with, to be freed; NULL if it has
  * none. */
 char *process_environment(pid_t pid, const char *name);
 

@@ -14,7 +14,7 @@
 
 #define LINKS_MAX 40 /* as many as the kernel follows */
 
-/* Writes "alice (uid 1001)", or only the number where the user has no name on this host. */
+/* Writes "alice (uid 1001)", or only the number if the user has no name on this host. */
 static void user_name(uid_t uid, char *text, size_t size)
 {
     const struct passwd *user = getpwuid(uid);

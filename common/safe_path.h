@@ -6,14 +6,14 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Checks every component of `path`, as StrictModes of sshd does. Each directory and each symbolic link on the way, the
- * targets of links, and the file itself must belong to root or to this user, and must not be writable by the group or
- * by others. A directory with the sticky bit may be writable, since nobody can replace there what belongs to someone
- * else.
+/* Checks every component of `path`, as StrictModes of sshd does. This covers each directory and each symbolic link on
+ * the way, the targets of links, and the file itself. Each must belong to root or to this user, and must not be
+ * writable by the group or by others. A directory with the sticky bit may be writable, since nobody can replace there
+ * what belongs to someone else.
  *
- * Components that do not exist are not checked: whoever creates them checks again afterwards, because someone else may
- * be first in a sticky directory. A relative path begins at the current directory. Fails with code "path_not_safe" and
- * a sentence that names the component, its owner, its mode and the remedy, or with code "path_unusable" where the path
+ * Components that do not exist are not checked: their creator checks again afterwards, because someone else may be
+ * first in a sticky directory. A relative path begins at the current directory. Fails with code "path_not_safe" and a
+ * sentence that names the component, its owner, its mode and the remedy, or with code "path_unusable" if the path
  * cannot be followed. */
 int safe_path(const char *path, struct error *err);
 

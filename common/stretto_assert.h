@@ -1,5 +1,6 @@
-/* stretto_assert(condition): what holds here unless there is a bug. Builds for development stop if it does not hold
- * (configure --enable-sanitize, or -DSTRETTO_CHECKS). A daemon that people use goes on, and does not even look. */
+/* stretto_assert(condition): a condition that holds here unless there is a bug. Builds for development stop if it does
+ * not hold (configure --enable-sanitize, or -DSTRETTO_CHECKS). A daemon that people use goes on, and does not even
+ * evaluate it. */
 #ifndef COMMON_STRETTO_ASSERT_H
 #define COMMON_STRETTO_ASSERT_H
 #include "config.h"

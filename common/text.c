@@ -155,7 +155,7 @@ char *text_real(char out[TEXT_REAL], double number)
     return out;
 }
 
-/* Writes a real as text_real() does, with a ".0" where it would look like an integer. */
+/* Writes a real as text_real() does, with a ".0" if it would look like an integer. */
 static void put_real(struct text *text, const json_t *value)
 {
     char digits[TEXT_REAL];

@@ -1,4 +1,4 @@
-/* A text that grows. JSON is written straight into it where building a jansson value first would cost more than all
+/* A text that grows. JSON is written straight into it if building a jansson value first would cost more than all
  * else. */
 #ifndef COMMON_TEXT_H
 #define COMMON_TEXT_H
@@ -22,12 +22,12 @@ void text_number(struct text *text, int64_t n);
 #define TEXT_DIGITS 21
 char *text_digits(char out[TEXT_DIGITS], int64_t n);
 
-/* Writes a number as people do, with the fewest digits that mean it and no other: "0.05", "1e18"; what is not finite
- * as Python does: "NaN", "Infinity", "-Infinity". Returns out. */
+/* Writes a number as people do, with the fewest digits that mean it and no other: "0.05", "1e18". A value that is not
+ * finite is written as in Python: "NaN", "Infinity", "-Infinity". Returns out. */
 #define TEXT_REAL 32
 char *text_real(char out[TEXT_REAL], double number);
 
-/* Copies a string into an array of `size` bytes, cut where there is no room. Faster than snprintf("%s"). */
+/* Copies a string into an array of `size` bytes, cut if there is no room. Faster than snprintf("%s"). */
 void text_copy(char *out, size_t size, const char *string);
 
 /* Both add JSON: a string in quotes ("" for one that is not UTF-8), and any value, whose
@@ -36,7 +36,7 @@ void text_json_string(struct text *text, const char *string);
 void text_json(struct text *text, const json_t *value);
 
 /* JSON has no infinite numbers: as the value of a metric, these are the strings "Infinity" and "-Infinity", and null is
- * NaN. text_metric_value() returns NaN for whatever else is no number. */
+ * NaN. text_metric_value() returns NaN for anything else that is no number. */
 json_t *text_metric_json(double value);
 double text_metric_value(const json_t *value);
 #endif

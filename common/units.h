@@ -5,7 +5,7 @@
 #define COMMON_UNITS_H
 #include <stdint.h>
 
-/* Reads a duration as milliseconds. Returns 0, or -1 where the text is no duration or one beyond 100 years. */
+/* Reads a duration as milliseconds. Returns 0, or -1 if the text is no duration or one beyond 100 years. */
 int duration_parse(const char *text, int64_t *ms);
 
 /* Reads a size as bytes: KiB MiB GiB TiB are powers of 1024, kB MB GB TB of 1000, B or nothing is bytes. Returns 0 or

@@ -8,8 +8,8 @@
 struct url {
     char *socket;    /* path of a Unix socket, or NULL */
     char *base;      /* "http://stretto" for a socket, else the URL that was given, without a final slash */
-    bool is_local;   /* what is sent there stays on this machine */
-    bool is_private; /* what is sent there stays on this machine or is encrypted, so that a token may be sent */
+    bool is_local;   /* data sent there stays on this machine */
+    bool is_private; /* data sent there stays on this machine or is encrypted, so that a token may be sent */
 };
 
 #define URL_BAD "bad_url" /* the error code of url_parse() */

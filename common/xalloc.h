@@ -12,6 +12,6 @@ char *xstrdup(const char *s) __attribute__((malloc, returns_nonnull));
 char *xasprintf(const char *fmt, ...) __attribute__((malloc, returns_nonnull, format(printf, 1, 2)));
 char *xvasprintf(const char *fmt, va_list ap) __attribute__((malloc, returns_nonnull, format(printf, 1, 0)));
 
-/* For the libraries, beside malloc(): asprintf() that returns NULL where there is no memory. */
+/* For the libraries, beside malloc(): asprintf() that returns NULL if there is no memory. */
 char *alloc_printf(const char *fmt, ...) __attribute__((malloc, format(printf, 1, 2)));
 #endif

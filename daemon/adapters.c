@@ -17,7 +17,7 @@ struct one {
     char *path;
     struct adapter_host host;
     struct adapter *adapter;
-    json_t *section; /* its section of the settings; NULL where there is none */
+    json_t *section; /* its section of the settings; NULL if there is none */
 };
 
 struct adapters {

@@ -12,7 +12,7 @@ struct adapters_refused {
     struct error err;
 };
 
-/* Makes all adapters and registers them with the engine. Returns -1 where the configuration of a built-in one is wrong;
+/* Makes all adapters and registers them with the engine. Returns -1 if the configuration of a built-in one is wrong;
  * a plugin that cannot be used is logged and listed. *out is set in either case, and is to be destroyed. */
 int adapters_create(struct adapters **out, uv_loop_t *loop, const struct config *config, struct engine *engine,
                     struct error *err);

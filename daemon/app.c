@@ -29,13 +29,13 @@
 #include <unistd.h>
 
 #define COMMIT_PAUSE 4 /* the pause between commits, in units of the time that the last one took */
-/* wait for changes that nobody waits for; the run directory would tell them after a crash */
+/* wait for changes that nobody waits for; the run directory would report them after a crash */
 #define COMMIT_TOGETHER_MS 10
 
 struct app {
     struct config *config;
     uv_loop_t loop;
-    struct store *store, *reader; /* the reader is NULL where only one connection is possible */
+    struct store *store, *reader; /* the reader is NULL if only one connection is possible */
     struct turn *turn;
     struct state_watch *state_watch;
     struct engine *engine;
@@ -95,9 +95,9 @@ static void on_wake_now(uv_idle_t *idle)
     engine_tick(app->engine);
 }
 
-/* Uses an idle handle, not a timer, for what is due now: the shortest wait of a timer is a millisecond, which would
- * pass between the end of a member and the start of the next. (libuv before 1.45 never leaves a timer of 0 ms that its
- * own callback starts again.) */
+/* Uses an idle handle, not a timer, for work that is due now. The shortest wait of a timer is a millisecond, which
+ * would pass between the end of a member and the start of the next. (libuv before 1.45 never leaves a timer of 0 ms
+ * that its own callback starts again.) */
 static void wake_in(void *arg, int64_t ms)
 {
     struct app *app = arg;

@@ -3,7 +3,7 @@
 #define DAEMON_APP_H
 #include "daemon/config.h"
 
-/* Runs the daemon until SIGTERM or SIGINT. Returns 0, or -1 where it could not start; jobs under way go on in either
+/* Runs the daemon until SIGTERM or SIGINT. Returns 0, or -1 if it could not start; jobs under way go on in either
  * case. */
 int app_run(struct config *config, struct error *err);
 

@@ -12,7 +12,7 @@
 #define JOBS 200        /* jobs in one step */
 #define ATTEMPTS 500    /* no further job is added to a step that has so many attempts */
 #define KEEP_JOBS 10000 /* more than so many jobs do not wait for `after_ms` */
-#define REST_MS 5000    /* pause where there is nothing to do */
+#define REST_MS 5000    /* pause if there is nothing to do */
 #define RETRY_MS 60000  /* pause after a step that went wrong */
 
 struct archive {
@@ -132,7 +132,7 @@ static int find_last_attempts(struct archive *archive, struct error *err)
     return 0;
 }
 
-/* Notes the jobs of this step, so that a daemon that comes after a crash removes what is still there. */
+/* Notes the jobs of this step, so that a daemon that comes after a crash removes their remaining files. */
 static int note_jobs(struct archive *archive, struct error *err)
 {
     const struct archiving *p = &archive->archiving;
@@ -187,7 +187,7 @@ static void after_remove(uv_work_t *work, int status)
         archive_step_over(archive, RETRY_MS);
         return;
     }
-    for (size_t i = 0; i < p->n_attempts; i++) { /* what was written to since stays as it is */
+    for (size_t i = 0; i < p->n_attempts; i++) { /* a file that was written to since stays as it is */
         struct unarchived row = {.index = p->attempts[i].index, .number = p->attempts[i].number};
 
         if (p->attempts[i].archived && p->attempts[i].changed)
@@ -240,7 +240,7 @@ static void on_write(uv_work_t *work)
     archive->failed = archiving_write(&archive->archiving, &archive->err) < 0;
 }
 
-/* Reads what a step, perhaps of a daemon before, has copied and not removed. Returns 1, 0 where there is nothing, -1.
+/* Reads what a step, perhaps of a daemon before, has copied and not removed. Returns 1, 0 if there is nothing, -1.
  */
 static int find_copied(struct archive *archive, struct error *err)
 {
@@ -268,7 +268,7 @@ static int find_copied(struct archive *archive, struct error *err)
     return rc;
 }
 
-/* Reads what is to be archived next. Returns 1, 0 where nothing is due, or -1. */
+/* Reads the next job or attempt to be archived. Returns 1, 0 if nothing is due, or -1. */
 static int find_unarchived(struct archive *archive, struct error *err)
 {
     struct archiving *p = &archive->archiving;

@@ -1,14 +1,14 @@
-/* Moves captured output and exit records of ended attempts into archives, a few files an ensemble, so that an ensemble
- * of a million members does not keep millions of files (docs/run-directory.md, "Archives"). A worker thread does it in
- * small steps: it copies and flushes, then the database says where the copies are, and only then the originals are
- * removed. */
+/* Moves captured output and exit records of ended attempts into archives, a few files an ensemble
+ * (docs/run-directory.md, "Archives"). So an ensemble of a million members does not keep millions of files. A worker
+ * thread does it in small steps. It copies and flushes, then the database records where the copies are, and only then
+ * the originals are removed. */
 #ifndef DAEMON_ARCHIVE_H
 #define DAEMON_ARCHIVE_H
 #include "daemon/turn.h"
 
 struct archive;
 
-/* Archives a job's output `after_ms` after its end, or earlier where many jobs wait for that. `run_dir` is borrowed. To
+/* Archives a job's output `after_ms` after its end, or earlier if many jobs wait for that. `run_dir` is borrowed. To
  * be created before the engine starts jobs. */
 struct archive *archive_create(uv_loop_t *loop, struct store *store, struct turn *turn, const char *run_dir,
                                int64_t after_ms);

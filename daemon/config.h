@@ -18,8 +18,8 @@ struct config {
     bool new_run_dir;    /* the run directory that the database remembers is given up */
     char **listen;
     size_t n_listen;
-    char *tls_certificate, *tls_key; /* NULL where there is no TLS */
-    char **host_names;               /* ended by NULL; NULL where there are none */
+    char *tls_certificate, *tls_key; /* NULL if there is no TLS */
+    char **host_names;               /* ended by NULL; NULL if there are none */
     gid_t *trusted_groups;           /* their members can write to directories above run_dir, and replace it */
     size_t n_trusted_groups;
     char *python; /* NULL to look for one */

@@ -1,5 +1,5 @@
-/* A thread that flushes the store's log while the loop goes on. libuv's workers would not do, because they may all be
- * busy with files of a slow run directory, and everything waits for a flush. */
+/* A thread that flushes the store's log while the loop goes on. libuv's workers may all be busy with files of a slow
+ * run directory, and everything waits for a flush. */
 #ifndef DAEMON_FLUSHER_H
 #define DAEMON_FLUSHER_H
 #include "daemon/store/store.h"

@@ -195,9 +195,11 @@ nodist_libdaemon_la_SOURCES = migrations/embedded.c
 libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DSTRETTO_BINDIR='"$(bindir)"' -DSTRETTO_EXAMPLEDIR='"$(exampledir)"' -DSTRETTO_PYTHONDIR='"$(pkgdatadir)/python"' \
 	-DSTRETTO_PLUGINDIR='"$(plugindir)"'
-daemon_cflags = $(AM_CFLAGS) $(LIBZIP_CFLAGS) $(XXHASH_CFLAGS) $(JANSSON_CFLAGS) $(UV_CFLAGS) $(SQLITE_CFLAGS) $(SODIUM_CFLAGS)
+daemon_cflags = $(AM_CFLAGS) $(LIBZIP_CFLAGS) $(XXHASH_CFLAGS) $(JANSSON_CFLAGS) $(UV_CFLAGS) $(SQLITE_CFLAGS) \
+	$(SODIUM_CFLAGS)
 libdaemon_la_CFLAGS = $(daemon_cflags)
-libdaemon_la_LIBADD = libadapters.la libjobproto.la libcommon.la $(JANSSON_LIBS) $(UV_LIBS) $(SQLITE_LIBS) $(SODIUM_LIBS) $(LIBZIP_LIBS)
+libdaemon_la_LIBADD = libadapters.la libjobproto.la libcommon.la $(JANSSON_LIBS) $(UV_LIBS) $(SQLITE_LIBS) \
+	$(SODIUM_LIBS) $(LIBZIP_LIBS)
 
 # The program is put together here: api/ stands above daemon/, and only the composition root knows both.
 bin_PROGRAMS += strettod
@@ -210,17 +212,24 @@ strettod_LDFLAGS = $(AM_LDFLAGS) -static
 EXTRA_DIST += daemon/strettod.service.in
 CLEANFILES += daemon/strettod.service
 daemon/strettod.service: daemon/strettod.service.in Makefile
-	$(AM_V_GEN)$(MKDIR_P) daemon && sed 's|@bindir[@]|$(bindir)|g' $(srcdir)/daemon/strettod.service.in > $@.tmp && mv $@.tmp $@
+	$(AM_V_GEN)$(MKDIR_P) daemon && sed 's|@bindir[@]|$(bindir)|g' $(srcdir)/daemon/strettod.service.in > $@.tmp && \
+		mv $@.tmp $@
 if HAVE_SYSTEMD_UNIT
 systemduserunit_DATA = daemon/strettod.service
 endif
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_needs tests/unit/test_spec tests/unit/test_params tests/unit/test_store tests/unit/test_turn tests/unit/test_checkpoint \
+unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_needs tests/unit/test_spec \
+	tests/unit/test_params tests/unit/test_store tests/unit/test_turn tests/unit/test_checkpoint \
 	tests/unit/test_store_faults tests/unit/test_open_faults tests/unit/test_family tests/unit/test_forget \
-	tests/unit/test_gather tests/unit/test_log_check tests/unit/test_metric tests/unit/test_store_series tests/unit/test_rungs tests/unit/test_migrate tests/unit/test_missing \
-	tests/unit/test_archive tests/unit/test_archiving tests/unit/test_restore tests/unit/test_rundir tests/unit/test_run_claim tests/unit/test_spec_whole tests/unit/test_store_lists tests/unit/test_store_rows tests/unit/test_store_output tests/unit/test_store_course tests/unit/test_store_sorted tests/unit/test_sweep \
-	tests/unit/test_training_checkpoints tests/unit/test_results tests/unit/test_rules tests/unit/test_exclude tests/unit/test_npz tests/unit/test_spec_parts tests/unit/test_spec_bounds tests/unit/test_config tests/unit/test_archive_steps tests/unit/test_notify tests/unit/test_daemon_parts tests/unit/test_store_seldom
+	tests/unit/test_gather tests/unit/test_log_check tests/unit/test_metric tests/unit/test_store_series \
+	tests/unit/test_rungs tests/unit/test_migrate tests/unit/test_missing \
+	tests/unit/test_archive tests/unit/test_archiving tests/unit/test_restore tests/unit/test_rundir \
+	tests/unit/test_run_claim tests/unit/test_spec_whole tests/unit/test_store_lists tests/unit/test_store_rows \
+	tests/unit/test_store_output tests/unit/test_store_course tests/unit/test_store_sorted tests/unit/test_sweep \
+	tests/unit/test_training_checkpoints tests/unit/test_results tests/unit/test_rules tests/unit/test_exclude \
+	tests/unit/test_npz tests/unit/test_spec_parts tests/unit/test_spec_bounds tests/unit/test_config \
+	tests/unit/test_archive_steps tests/unit/test_notify tests/unit/test_daemon_parts tests/unit/test_store_seldom
 tests_unit_test_daemon_parts_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_daemon_parts_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_archive_steps_SOURCES = tests/unit/test_archive_steps.c tests/unit/virtual_uv.c tests/unit/virtual_uv.h
@@ -256,7 +265,8 @@ tests_unit_test_store_seldom_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_store_output_SOURCES = tests/unit/test_store_output.c $(open_store)
 tests_unit_test_store_output_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_store_output_LDADD = libdaemon.la $(unit_libs)
-tests_unit_test_store_course_SOURCES = tests/unit/test_store_course.c tests/unit/store_course_later.c tests/unit/store_course_later.h $(open_store)
+tests_unit_test_store_course_SOURCES = tests/unit/test_store_course.c tests/unit/store_course_later.c \
+	tests/unit/store_course_later.h $(open_store)
 tests_unit_test_store_course_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_store_course_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_store_rows_SOURCES = tests/unit/test_store_rows.c $(open_store)
@@ -272,7 +282,8 @@ tests_unit_test_spec_whole_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_spec_whole_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_run_claim_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_run_claim_LDADD = libdaemon.la $(unit_libs)
-tests_unit_test_archive_SOURCES = tests/unit/test_archive.c $(open_store) tests/unit/virtual_uv.c tests/unit/virtual_uv.h
+tests_unit_test_archive_SOURCES = tests/unit/test_archive.c $(open_store) tests/unit/virtual_uv.c \
+	tests/unit/virtual_uv.h
 tests_unit_test_archive_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_archive_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_archiving_SOURCES = tests/unit/test_archiving.c tests/unit/failing_disk.c tests/unit/failing_disk.h

@@ -1,4 +1,4 @@
-/* Connects the log to the loop: opens the file anew on SIGHUP, and reports now and then how many lines were left
+/* Connects the log to the loop: opens the file again on SIGHUP, and reports now and then how many lines were left
  * out. */
 #ifndef DAEMON_LOGS_H
 #define DAEMON_LOGS_H

@@ -108,7 +108,7 @@ static int configure(struct config *config, const struct daemon_options *o, stru
     return config_complete(config, err);
 }
 
-/* Says something where a library calls abort() without a word, as libuv does where it gets no thread. abort() goes on
+/* Says something if a library calls abort() without a word, as libuv does if it gets no thread. abort() goes on
  * after that. */
 static void on_abort(int signal)
 {

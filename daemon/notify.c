@@ -49,7 +49,7 @@ static int notify_reach(const char *name)
     return fd;
 }
 
-/* Sends a datagram, which is lost where the socket has no room. For a status that does not matter, and READY is the
+/* Sends a datagram, which is lost if the socket has no room. For a status that does not matter, and READY is the
  * first datagram, for which there is room. */
 static void notify_tell(struct notify *notify, const char *text)
 {

@@ -1,6 +1,6 @@
-/* Tells systemd how the daemon is doing: READY, STOPPING, STATUS and WATCHDOG. sd_notify(3) documents the protocol, a
- * datagram to the socket that NOTIFY_SOCKET names, as stable and free to be implemented without libsystemd. Without
- * NOTIFY_SOCKET nothing here does anything. */
+/* Reports the daemon's state to systemd: READY, STOPPING, STATUS and WATCHDOG. The protocol is a datagram to the socket
+ * that NOTIFY_SOCKET names. sd_notify(3) documents it as stable and free to be implemented without libsystemd. Without
+ * NOTIFY_SOCKET nothing is done. */
 #ifndef DAEMON_NOTIFY_H
 #define DAEMON_NOTIFY_H
 #include <uv.h>

@@ -4,7 +4,7 @@
 #include <uv.h>
 
 /* Tries `configured` (may be NULL), python3 on PATH, the Python found when stretto was built, and the distribution's.
- * Returns the absolute path of the first that has torch and numpy, "" where none has; a new string. The choice is
+ * Returns the absolute path of the first that has torch and numpy, "" if none has; a new string. The choice is
  * logged. Runs the loop for up to a few seconds: only for the start of the daemon. */
 char *python_find(uv_loop_t *loop, const char *configured);
 #endif

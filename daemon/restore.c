@@ -102,7 +102,8 @@ static int lose_job(struct restoring *r, struct job_row *job, struct error *err)
 }
 
 /* Moves the directory of a generation away that belongs to a job which the database does not know, and removes its
- * endpoints: a generation of the same number would take its counters, and its end, for its own. */
+ * endpoints. A later generation of the same number would otherwise mistake the counters and the end in it for its
+ * own. */
 static int set_generation_aside(struct restoring *r, int64_t ensemble, const char *training, int64_t number,
                                 struct error *err)
 {

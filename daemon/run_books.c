@@ -157,7 +157,7 @@ static int take_over_books(struct store *store, const struct findings *f, struct
     const struct run_books *b = f->books;
     bool older = !f->copied && !f->anew && is_older(f);
 
-    /* a backup that was put in place has no log: it is what is left of a database that had taken one over */
+    /* a backup that was put in place has no log: the log belongs to a database that had taken one over */
     if (((older && f->owner != RUN_CLAIM_FORMER) || f->copied) && store_check_older(store, err) < 0)
         return -1;
     if (older && f->has.ensemble == 0 && store_check_emptied(store, err) < 0)

@@ -1,14 +1,14 @@
 /* Makes sure that a run directory belongs to one database. Directories in it are named by ids of ensembles, which other
- * databases use, too: a member that found what a member of the same number had left would take that result and those
- * checkpoints for its own. */
+ * databases use, too. A member could otherwise mistake the result and the checkpoints of a member with the same number
+ * for its own. */
 #ifndef DAEMON_RUN_CLAIM_H
 #define DAEMON_RUN_CLAIM_H
 #include "daemon/store/extent.h"
 
-/* Claims the run directory for this database by a file in it, if it belongs to nobody, or to a database that was in
- * this state directory on this host before. Returns 1 where the file says so, or 0 where the directory cannot be
- * written: it is used without a claim, with a warning. Fails with code "run_dir_taken" where it belongs to another
- * database. Blocks: only for the start. */
+/* Claims the run directory for this database by a file in it. It may do so if the directory belongs to nobody, or to a
+ * database that was in this state directory on this host before. Returns 1 if the file says so. Returns 0 if the
+ * directory cannot be written: it is then used without a claim, with a warning. Fails with code "run_dir_taken" if it
+ * belongs to another database. Blocks: only for the start. */
 int run_claim(struct store *store, const char *run_dir, const char *state_dir, struct error *err);
 
 /* The owner of the run directory, by that file. FORMER: another database in this state directory on this host. */

@@ -1,5 +1,5 @@
 /* Checks once a second whether the state directory is still the one that the daemon has open, so that its loss is
- * noticed even where nothing is stored. A loss shows as the turn's trouble (turn.h), and changes are refused with the
+ * noticed even if nothing is stored. A loss shows as the turn's trouble (turn.h), and changes are refused with the
  * code "store_gone". Once the directory is back, the daemon goes on. */
 #ifndef DAEMON_STATE_WATCH_H
 #define DAEMON_STATE_WATCH_H

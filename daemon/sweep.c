@@ -17,7 +17,7 @@
 
 #define MEMBERS 50 /* members in one step */
 #define STEP_MS 50
-#define REST_MS 60000 /* pause where there is nothing to do, or a step went wrong */
+#define REST_MS 60000 /* pause if there is nothing to do, or a step went wrong */
 
 struct output_sweep {
     uv_timer_t timer;
@@ -71,7 +71,7 @@ static int remove_ours(const struct output_sweep *sweep, const char *dir, const 
             unlinkat(fd, names[i], 0) < 0 && errno != ENOENT)
             rc = error_errno(err, "file_remove", "%s/%s", dir, names[i]);
     close(fd);
-    rmdir(dir); /* fails where the user has something else in it */
+    rmdir(dir); /* fails if the user has something else in it */
     return rc;
 }
 
@@ -95,7 +95,7 @@ static int remove_output(const struct output_sweep *sweep, const struct released
 }
 
 /* Removes the archives of an ensemble of which everything has been let go: those of members that succeeded, and the
- * others where nothing is kept. */
+ * others if nothing is kept. */
 static int remove_archives(const struct output_sweep *sweep, struct error *err)
 {
     char *path = xasprintf("%s/e%lld", sweep->run_dir, (long long)sweep->ensemble);

@@ -1,9 +1,14 @@
 /* Removes captured output of members whose ensemble ended long ago, as the setting keep_output says. A worker thread
  * does it in small steps.
  *
- * It removes archives of which everything is let go, an attempt's stdout, stderr and exit.json if they are regular
- * files, the files that the daemon and its runner wrote for the job, and directories that are then empty. Everything
- * else belongs to the user, and stays. */
+ * It removes:
+ *
+ * - archives of which everything is let go
+ * - an attempt's stdout, stderr and exit.json if they are regular files
+ * - the files that the daemon and its runner wrote for the job
+ * - directories that are then empty
+ *
+ * Everything else belongs to the user, and stays. */
 #ifndef DAEMON_SWEEP_H
 #define DAEMON_SWEEP_H
 #include "daemon/archive.h"

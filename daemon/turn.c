@@ -36,7 +36,7 @@ struct turn {
     void (*on_commit)(void *arg);
     void *on_commit_arg;
     struct waiters waiting;  /* callbacks that wait for the next commit */
-    struct flusher *flusher; /* NULL where commits flush by themselves */
+    struct flusher *flusher; /* NULL if commits flush by themselves */
     bool flushing;
     struct waiters flushed; /* callbacks that wait for the flush that is under way */
     void (*lost)(void *arg, const struct error *err);
@@ -56,7 +56,7 @@ static void tell_waiters(struct waiters *those, const struct error *err)
     free(told.list);
 }
 
-/* Commits, and sets when the next commit may be. There is no pause where changes come seldom: it would only delay them,
+/* Commits, and sets when the next commit may be. There is no pause if changes come seldom: it would only delay them,
  * and join none. */
 static int turn_commit(struct turn *turn, bool wrote, struct error *err)
 {
@@ -92,7 +92,7 @@ static void end_trouble(struct turn *turn)
     turn->troubled = false;
 }
 
-/* Called when what was committed is on disk. */
+/* Called when the committed changes are on disk. */
 static void turn_conclude(struct turn *turn, bool wrote, struct waiters *those)
 {
     if (wrote)
@@ -236,13 +236,13 @@ void turn_destroy(struct turn *turn)
     uv_close((uv_handle_t *)turn->prepare, free_handle);
     uv_close((uv_handle_t *)turn->timer, free_handle);
     free(turn->waiting.list);
-    free(turn->flushed.list); /* not empty after a flush that failed, if the process goes on all the same (in tests) */
+    free(turn->flushed.list); /* not empty after a flush that failed, if the process still goes on (in tests) */
     free(turn);
 }
 
 void turn_after_commit(struct turn *turn, void (*cb)(void *arg, const struct error *err), void *arg)
 {
-    /* where no change is open, all changes so far are in the flush that is under way */
+    /* if no change is open, all changes so far are in the flush that is under way */
     struct waiters *w = turn->flushing && !store_dirty(turn->store) ? &turn->flushed : &turn->waiting;
 
     if (w->n == w->cap) {

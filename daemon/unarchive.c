@@ -57,8 +57,8 @@ static int give_files_back(struct unarchiving *u, const struct attempt_row *row,
     return rc;
 }
 
-/* Tells whether the record in an archive is that of this attempt, which has another job where the archives are those of
- * another life of the database. */
+/* Returns whether the record in an archive is that of this attempt, which has another job if the archives are those
+ * of another life of the database. */
 static bool is_record_of(const struct attempt_row *row, const char *record)
 {
     json_t *json = json_loads(record, 0, NULL);

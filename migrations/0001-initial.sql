@@ -1,15 +1,16 @@
--- The schema of the state directory's database. Times are Unix milliseconds; NULL where it has not happened.
+-- The schema of the state directory's database. Times are Unix milliseconds; NULL if it has not happened.
 --
--- A CHECK or a trigger spells out "x = 'a' OR x = 'b'" where rows change often: SQLite makes a temporary table for the list of
--- "x IN ('a', 'b')" each time that it checks a row, which is a good part of the time that a change takes (tests/unit/test_store_rows.c).
+-- A CHECK or a trigger spells out "x = 'a' OR x = 'b'" where rows change often: SQLite makes a temporary table for the
+-- list of "x IN ('a', 'b')" each time that it checks a row, which is a good part of the time that a change takes
+-- (tests/unit/test_store_rows.c).
 
 CREATE TABLE meta (
     key TEXT PRIMARY KEY,
     value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- How many transactions the daemon has committed: one row. The run directory has this number, too, a second later, and so tells a
--- database that is older than its run directory.
+-- The number of transactions that the daemon has committed: one row. The run directory has this number, too, a second
+-- later. So a database that is older than its run directory is recognised.
 CREATE TABLE commits (
     n INTEGER NOT NULL
 ) STRICT;
@@ -25,10 +26,13 @@ CREATE TABLE ensemble (
     adapter TEXT NOT NULL,
     spec TEXT NOT NULL, -- JSON
     stream_key TEXT NOT NULL,
-    intake TEXT CHECK (intake = 'open' OR intake = 'closed'), -- of members that are suggested while it runs; NULL: its spec has them all
-    count INTEGER NOT NULL CHECK (count > 0 OR (count = 0 AND intake IS NOT NULL)), -- of members; it grows while `intake` is open
+    -- of members that are suggested while it runs; NULL: its spec has them all
+    intake TEXT CHECK (intake = 'open' OR intake = 'closed'),
+    -- of members; it grows while `intake` is open
+    count INTEGER NOT NULL CHECK (count > 0 OR (count = 0 AND intake IS NOT NULL)),
     width INTEGER NOT NULL CHECK (width > 0),
-    next_index INTEGER NOT NULL DEFAULT 0 CHECK (next_index BETWEEN 0 AND count), -- every member below has a row, and no other
+    -- every member below has a row, and no other
+    next_index INTEGER NOT NULL DEFAULT 0 CHECK (next_index BETWEEN 0 AND count),
     created INTEGER NOT NULL,
     ended INTEGER,
     paused INTEGER,
@@ -36,8 +40,10 @@ CREATE TABLE ensemble (
     root INTEGER REFERENCES ensemble (id),     -- NULL: it is no follow-up
     parent INTEGER REFERENCES ensemble (id),   -- the ensemble that it follows up
     after INTEGER REFERENCES ensemble (id),    -- it begins when that one has completed; NULL: it has begun
-    swept INTEGER NOT NULL DEFAULT 0 CHECK (swept BETWEEN 0 AND 2), -- output was let go: 1 of members that succeeded, 2 of all
-    sweep_next INTEGER NOT NULL DEFAULT 0,                          -- a sweep that is under way goes on with this member
+    -- output was let go: 1 of members that succeeded, 2 of all
+    swept INTEGER NOT NULL DEFAULT 0 CHECK (swept BETWEEN 0 AND 2),
+    -- a sweep that is under way goes on with this member
+    sweep_next INTEGER NOT NULL DEFAULT 0,
     CHECK ((ended IS NULL) = (state = 'running' OR state = 'paused'))
 ) STRICT;
 CREATE INDEX ensemble_by_state ON ensemble (state, id);
@@ -67,13 +73,11 @@ CREATE TRIGGER ensemble_change AFTER UPDATE OF state ON ensemble WHEN NEW.state 
     UPDATE census SET n = n + 1 WHERE state = NEW.state;
 END;
 
--- The number of members of an ensemble in each state, those without a row included (they are pending). `handed` of them went on in a
--- follow-up: the rest of all tallies of a family says how its members are now.
+-- The number of members of an ensemble in each state, those without a row included (they are pending). `handed` of them
+-- went on in a follow-up: the rest of all tallies of a family says how its members are now.
 CREATE TABLE tally (
     ensemble INTEGER NOT NULL REFERENCES ensemble (id),
-    state TEXT NOT NULL
-        CHECK (state = 'pending' OR state = 'submitted' OR state = 'running' OR state = 'succeeded' OR state = 'failed' OR
-               state = 'unfinished' OR state = 'cancelled' OR state = 'stopped'),
+    state TEXT NOT NULL,
     n INTEGER NOT NULL CHECK (n >= 0),
     handed INTEGER NOT NULL DEFAULT 0 CHECK (handed BETWEEN 0 AND n),
     PRIMARY KEY (ensemble, state)
@@ -85,7 +89,8 @@ CREATE TRIGGER ensemble_tally AFTER INSERT ON ensemble BEGIN
         (NEW.id, 'failed', 0), (NEW.id, 'unfinished', 0), (NEW.id, 'cancelled', 0), (NEW.id, 'stopped', 0);
 END;
 
--- Which share of its members is final, for each ensemble: lists of ensembles are sorted by it. It is written with the tallies.
+-- Which share of its members is final, for each ensemble: lists of ensembles are sorted by it. It is written with the
+-- tallies.
 CREATE TABLE progress (
     ensemble INTEGER PRIMARY KEY REFERENCES ensemble (id),
     members INTEGER NOT NULL,
@@ -100,15 +105,15 @@ CREATE TRIGGER ensemble_grows AFTER UPDATE OF count ON ensemble WHEN NEW.count <
     UPDATE progress SET members = NEW.count WHERE ensemble = NEW.id;
 END;
 
--- Members to which something has happened; the others have no row. A member is handed on from ensemble to ensemble of a family: `predecessor`
--- had it before (NULL: it is the root's), `successor` has it now, or had it next. The one without a successor is the newest, and none but that
--- can be under way.
+-- Members to which something has happened; the others have no row. A member is handed on from ensemble to ensemble of a
+-- family: `predecessor` had it before (NULL: it is the root's), `successor` has it now, or had it next. The one without
+-- a successor is the newest, and none but that can be under way.
 CREATE TABLE member (
     ensemble INTEGER NOT NULL REFERENCES ensemble (id),
     idx INTEGER NOT NULL CHECK (idx >= 0),
     state TEXT NOT NULL
-        CHECK (state = 'pending' OR state = 'submitted' OR state = 'running' OR state = 'succeeded' OR state = 'failed' OR
-               state = 'unfinished' OR state = 'cancelled' OR state = 'stopped'),
+        CHECK (state = 'pending' OR state = 'submitted' OR state = 'running' OR state = 'succeeded' OR
+            state = 'failed' OR state = 'unfinished' OR state = 'cancelled' OR state = 'stopped'),
     attempts INTEGER NOT NULL DEFAULT 0,
     failures INTEGER NOT NULL DEFAULT 0, -- attempts that cost a retry
     losses INTEGER NOT NULL DEFAULT 0,   -- attempts in a row that were lost
@@ -120,18 +125,20 @@ CREATE TABLE member (
     since INTEGER NOT NULL DEFAULT 0,    -- checkpoints of earlier attempts do not count; 0: all do
     since_in INTEGER NOT NULL DEFAULT 0, -- the ensemble whose attempts `since` counts; 0: its own
     predecessor INTEGER,
-    successor INTEGER CHECK (successor IS NULL OR (successor > ensemble AND state <> 'pending' AND state <> 'submitted' AND state <> 'running')),
+    successor INTEGER CHECK (successor IS NULL OR
+        (successor > ensemble AND state <> 'pending' AND state <> 'submitted' AND state <> 'running')),
     progress REAL,                       -- from 0 to 1, as it last reported it; NULL: it never did
     PRIMARY KEY (ensemble, idx)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX member_by_state ON member (ensemble, state, idx);
--- Members that wait to be started: the longest due first; of those that are due alike, those of the highest rung and priority.
+-- Members that wait to be started: the longest due first; of those that are due alike, those of the highest rung and
+-- priority.
 CREATE INDEX member_due ON member (ensemble, not_before, rung DESC, priority DESC, idx) WHERE state = 'pending';
 
--- daemon/store/tally.c counts the moves of members: those of a transaction are summed up in memory and written with it to the tallies,
--- where n and `handed` are checked. As the triggers report each move, whatever statement makes it, none is left out; and a program
--- without these functions, such as the sqlite3 shell, is refused every such change, rather than left with books that are wrong. What
--- else follows from such a change is done by daemon/store/member_change.c.
+-- daemon/store/tally.c counts the moves of members: those of a transaction are summed up in memory and written with it
+-- to the tallies, where n and `handed` are checked. As the triggers report each move, whatever statement makes it, none
+-- is left out; and a program without these functions, such as the sqlite3 shell, is refused every such change, rather
+-- than left with books that are wrong. What else follows from such a change is done by daemon/store/member_change.c.
 CREATE TRIGGER member_first AFTER INSERT ON member WHEN NEW.state <> 'pending' BEGIN
     SELECT stretto_moved(NEW.ensemble, 'pending', NEW.state);
 END;
@@ -141,7 +148,8 @@ END;
 CREATE TRIGGER member_handed AFTER UPDATE OF successor ON member BEGIN
     SELECT stretto_handed(NEW.ensemble, NEW.state);
 END;
-CREATE TRIGGER member_taken AFTER INSERT ON member WHEN (SELECT root FROM ensemble WHERE id = NEW.ensemble) IS NOT NULL BEGIN
+CREATE TRIGGER member_taken AFTER INSERT ON member
+    WHEN (SELECT root FROM ensemble WHERE id = NEW.ensemble) IS NOT NULL BEGIN
     SELECT RAISE(ABORT, 'a member of a follow-up was not handed on to it') WHERE NOT EXISTS
         (SELECT 1 FROM member WHERE ensemble = NEW.predecessor AND idx = NEW.idx AND successor = NEW.ensemble);
 END;
@@ -159,8 +167,9 @@ CREATE TABLE suggestion (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX suggestion_by_name ON suggestion (ensemble, name) WHERE name IS NOT NULL;
 
--- Members of open ensembles in the order in which they became final. A member whose end was not its last, since it was resubmitted or goes
--- on in a follow-up, gets a new number when it ends again, so that whoever reads on from a number misses no end. Numbers only grow.
+-- Members of open ensembles in the order in which they became final. A member whose end was not its last, since it was
+-- resubmitted or goes on in a follow-up, gets a new number when it ends again, so that a client that reads on from a
+-- number misses no end. Numbers only grow.
 CREATE TABLE result (
     root INTEGER NOT NULL REFERENCES ensemble (id),
     number INTEGER NOT NULL CHECK (number > 0),
@@ -187,8 +196,8 @@ CREATE TABLE parameter_rows (
     columns TEXT NOT NULL -- JSON: an object of each column's name, and whether every value in it is a number
 ) STRICT;
 
--- Members that somebody cancelled alone. One that is under way, or has no row yet, is cancelled when its attempt ends, or when its turn
--- comes.
+-- Members that somebody cancelled alone. One that is under way, or has no row yet, is cancelled when its attempt ends,
+-- or when its turn comes.
 CREATE TABLE cancellation (
     ensemble INTEGER NOT NULL REFERENCES ensemble (id),
     idx INTEGER NOT NULL,
@@ -199,7 +208,8 @@ CREATE TABLE cancellation (
 -- Changes of many members, or jobs, of which some are made in each turn: what is left of them.
 CREATE TABLE bulk_operation (
     ensemble INTEGER NOT NULL REFERENCES ensemble (id),
-    kind TEXT NOT NULL, -- 'cancel': pending members; 'resubmit': those in `state`; 'stop': attempts beyond the width `next`
+    -- 'cancel': pending members; 'resubmit': those in `state`; 'stop': attempts beyond the width `next`
+    kind TEXT NOT NULL,
     state TEXT NOT NULL DEFAULT '',
     next INTEGER NOT NULL DEFAULT 0, -- the member to go on with
     afresh INTEGER NOT NULL DEFAULT 0,
@@ -226,7 +236,8 @@ CREATE TABLE job (
     ended INTEGER,
     pilot INTEGER, -- the job that it runs in; NULL: in none
     node INTEGER,  -- the node there, from 0
-    cpus INTEGER NOT NULL DEFAULT 0, -- of a pilot that asks for what others leave of its adapter: for each node; otherwise 0
+    -- of a pilot that asks for what others leave of its adapter: for each node; otherwise 0
+    cpus INTEGER NOT NULL DEFAULT 0,
     archived INTEGER NOT NULL DEFAULT 0, -- its files were moved into archives, as far as they ever are
     CHECK ((ended IS NULL) = (state <> 'ended'))
 ) STRICT;
@@ -268,7 +279,7 @@ CREATE INDEX attempt_ended ON attempt (ensemble, ended) WHERE outcome = 'succeed
 -- No member is under way twice at once.
 CREATE UNIQUE INDEX attempt_open ON attempt (ensemble, idx) WHERE outcome IS NULL;
 
--- What attempts ran whose specs have rules (daemon/store/ran.c). Those that ran the same share a row.
+-- The files and variables of attempts whose specs have rules (daemon/store/ran.c). Those that ran the same share a row.
 CREATE TABLE ran (
     id INTEGER PRIMARY KEY,
     ensemble INTEGER NOT NULL REFERENCES ensemble (id),
@@ -318,9 +329,10 @@ CREATE TABLE member_checkpoint (
     PRIMARY KEY (home, idx, number)
 ) STRICT, WITHOUT ROWID;
 
--- Early stopping: the members of an ensemble that have reached a rung, which is a step of their metric. `arrival` has them in the order in
--- which they did, and `rung` how many they are. `cut` is the arrival that is the last of the best 1/reduction of its rung. Where the
--- rule pauses nobody, an arrival that lets its member run on is promoted by itself, and the member of any other one is ended.
+-- Early stopping: the members of an ensemble that have reached a rung, which is a step of their metric. `arrival` has
+-- them in the order in which they did, and `rung` how many they are. `cut` is the arrival that is the last of the best
+-- 1/reduction of its rung. Where the rule pauses nobody, an arrival that lets its member run on is promoted by itself,
+-- and the member of any other one is ended.
 CREATE TABLE rung (
     ensemble INTEGER NOT NULL REFERENCES ensemble (id),
     number INTEGER NOT NULL CHECK (number > 0), -- the lowest is 1
@@ -349,7 +361,8 @@ CREATE TABLE arrival (
 CREATE INDEX arrival_by_loss ON arrival (ensemble, rung, loss, number);
 CREATE INDEX arrival_waiting ON arrival (ensemble, rung, loss, number) WHERE promoted = 0;
 CREATE TRIGGER arrival_promoted AFTER UPDATE OF promoted ON arrival BEGIN
-    UPDATE rung SET promoted = promoted + (NEW.promoted <> 0 AND NEW.promoted <> -2) - (OLD.promoted <> 0 AND OLD.promoted <> -2),
+    UPDATE rung SET promoted = promoted + (NEW.promoted <> 0 AND NEW.promoted <> -2) -
+        (OLD.promoted <> 0 AND OLD.promoted <> -2),
         cancelled = cancelled + (NEW.promoted = -2) - (OLD.promoted = -2)
         WHERE ensemble = NEW.ensemble AND number = NEW.rung;
 END;
@@ -374,13 +387,15 @@ CREATE TABLE training (
     ranks INTEGER NOT NULL CHECK (ranks > 0),
     generation INTEGER NOT NULL DEFAULT 1 CHECK (generation > 0),
     keeps INTEGER NOT NULL DEFAULT 1,      -- what ranks of this generation or a later one have acknowledged is not lost
-    wanted INTEGER NOT NULL DEFAULT 0,     -- the number of ranks of the next generation, which was asked for; 0: the same
+    -- the number of ranks of the next generation, which was asked for; 0: the same
+    wanted INTEGER NOT NULL DEFAULT 0,
     wanted_by TEXT,                        -- who asked for it, as a phrase
     restarts INTEGER NOT NULL DEFAULT 0,   -- how often the ranks of this generation have begun again where they were
     failures INTEGER NOT NULL DEFAULT 0,   -- ends of the ranks that cost a retry
     losses INTEGER NOT NULL DEFAULT 0,     -- ends in a row from outside, since they last got further
     not_before INTEGER NOT NULL DEFAULT 0, -- when it may be submitted again at the earliest
-    resumed TEXT,                          -- the checkpoint that this generation goes on from; NULL: it began at the start
+    -- the checkpoint that this generation goes on from; NULL: it began at the start
+    resumed TEXT,
     resumed_step INTEGER NOT NULL DEFAULT 0,
     resumed_batches INTEGER NOT NULL DEFAULT 0,
     resumed_drawn INTEGER NOT NULL DEFAULT 0,
@@ -391,10 +406,12 @@ CREATE TABLE training (
     missing TEXT -- JSON: how many steps it lacks, and whose; NULL: they were not counted
 ) STRICT;
 
--- What the policy of an elastic ensemble has done last; an ensemble whose width and ranks were never changed has no row.
+-- The last actions of the policy of an elastic ensemble; an ensemble whose width and ranks were never changed has no
+-- row.
 CREATE TABLE elastic (
     ensemble INTEGER PRIMARY KEY REFERENCES ensemble (id),
-    width_by_hand INTEGER NOT NULL CHECK (width_by_hand IN (0, 1)), -- 1: a user has set it, and the policy leaves it alone
+    -- 1: a user has set it, and the policy leaves it alone
+    width_by_hand INTEGER NOT NULL CHECK (width_by_hand IN (0, 1)),
     ranks_by_hand INTEGER NOT NULL CHECK (ranks_by_hand IN (0, 1)),
     width_way INTEGER NOT NULL CHECK (width_way BETWEEN -1 AND 1), -- its last change: 1 up, -1 down, 0 never
     ranks_way INTEGER NOT NULL CHECK (ranks_way BETWEEN -1 AND 1),
@@ -432,11 +449,13 @@ CREATE TRIGGER generation_goes_on AFTER UPDATE ON training WHEN NEW.generation =
     UPDATE generation SET ended = NEW.ended, end = NEW.state, reason = NEW.reason
         WHERE training = NEW.id AND number = NEW.generation AND NEW.state IN ('done', 'failed', 'cancelled');
 END;
--- The reason of a training that begins anew tells first which generation ended.
+-- The reason of a training that begins again says first which generation ended.
 CREATE TRIGGER generation_next AFTER UPDATE ON training WHEN NEW.generation > OLD.generation BEGIN
     UPDATE generation SET ended = NEW.ended,
-            end = CASE WHEN NEW.failures > OLD.failures THEN 'failed' WHEN OLD.wanted > 0 THEN 'resized' ELSE 'out_of_time' END,
-            reason = CASE WHEN NEW.reason GLOB 'generation [0-9]*: *' THEN substr(NEW.reason, instr(NEW.reason, ': ') + 2)
+            end = CASE WHEN NEW.failures > OLD.failures THEN 'failed' WHEN OLD.wanted > 0 THEN 'resized'
+                ELSE 'out_of_time' END,
+            reason = CASE
+                WHEN NEW.reason GLOB 'generation [0-9]*: *' THEN substr(NEW.reason, instr(NEW.reason, ': ') + 2)
                 ELSE NEW.reason END
         WHERE training = NEW.id AND number = OLD.generation AND ended IS NULL;
     INSERT INTO generation (training, number, ranks, resumed, resumed_step)
@@ -472,12 +491,13 @@ CREATE TABLE training_checkpoint (
     last INTEGER NOT NULL,    -- its ranks ended with it, and it has all that they held
     members INTEGER NOT NULL, -- how many are whole
     damaged INTEGER NOT NULL DEFAULT 0, -- a rank found it damaged: nothing goes on from it
-    ends BLOB NOT NULL,       -- for each member of which it lacks no sample the attempt that told its end (tasks/proto/ends.h)
+    -- for each member of which it lacks no sample the attempt that reported its end (tasks/proto/ends.h)
+    ends BLOB NOT NULL,
     PRIMARY KEY (training, number),
     UNIQUE (training, name)
 ) STRICT;
 
--- What each rank last said of itself, and how far its metric file has been read.
+-- The last report of each rank on itself, and how far its metric file has been read.
 CREATE TABLE rank (
     training INTEGER NOT NULL REFERENCES training (id),
     generation INTEGER NOT NULL,
@@ -506,9 +526,9 @@ CREATE TABLE metric (
     PRIMARY KEY (training, name, step, rank)
 ) STRICT, WITHOUT ROWID;
 
--- What lists of ensembles tell of each metric series, and are sorted by, without reading its points: the last value, the least and the
--- greatest, which triggers keep right. The steps are divided into parts of 1024, so that a point that is reported anew, with another
--- value, needs only the points of its part to be read again.
+-- The figures of each metric series that lists of ensembles show, and are sorted by, without reading its points: the
+-- last value, the least and the greatest, which triggers keep right. The steps are divided into parts of 1024, so that
+-- a point that is reported again, with another value, needs only the points of its part to be read again.
 CREATE TABLE series (
     training INTEGER NOT NULL REFERENCES training (id),
     name TEXT NOT NULL,
@@ -561,14 +581,16 @@ CREATE TRIGGER metric_again AFTER UPDATE OF value ON metric WHEN NEW.value IS NO
         WHERE training = NEW.training AND name = NEW.name AND step = NEW.step AND rank = NEW.rank;
 END;
 
--- The metric series of members, with what lists tell of them without reading points. A point whose step is not above the last one replaces
--- the points from its step on, so that an attempt which goes on from a checkpoint, or begins again, replaces what it does again.
+-- The metric series of members, with the figures that lists show without reading points. A point whose step is not
+-- above the last one replaces the points from its step on, so that an attempt which goes on from a checkpoint, or
+-- begins again, replaces what it does again.
 CREATE TABLE member_series (
     id INTEGER PRIMARY KEY,
     ensemble INTEGER NOT NULL,
     idx INTEGER NOT NULL,
     name TEXT NOT NULL,
-    attempt INTEGER NOT NULL DEFAULT 0, -- that reported the last point; 0: it was one in an earlier ensemble of the family
+    -- that reported the last point; 0: it was one in an earlier ensemble of the family
+    attempt INTEGER NOT NULL DEFAULT 0,
     step INTEGER NOT NULL DEFAULT 0,    -- of the last point, like `time` and `last`
     time INTEGER NOT NULL DEFAULT 0,
     first_time INTEGER NOT NULL DEFAULT 0,
@@ -594,7 +616,8 @@ CREATE TABLE member_point (
     PRIMARY KEY (series, step)
 ) STRICT, WITHOUT ROWID;
 
--- The history of each training: counters of all its ranks together, over time. The older the training is, the further apart they are.
+-- The history of each training: counters of all its ranks together, over time. The older the training is, the further
+-- apart they are.
 CREATE TABLE moment (
     training INTEGER NOT NULL REFERENCES training (id),
     time INTEGER NOT NULL,
@@ -645,8 +668,8 @@ CREATE TABLE token (
     last_used INTEGER
 ) STRICT;
 
--- One-time tokens, which begin sessions of web browsers, and these sessions. Only hashes of both are kept. A row without a token was
--- made on the Unix socket.
+-- One-time tokens, which begin sessions of web browsers, and these sessions. Only hashes of both are kept. A row
+-- without a token was made on the Unix socket.
 CREATE TABLE login (
     hash TEXT NOT NULL PRIMARY KEY CHECK (length(hash) = 64),
     role TEXT NOT NULL CHECK (role IN ('reader', 'operator')),

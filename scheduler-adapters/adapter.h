@@ -1,14 +1,12 @@
 /* The contract between the engine and a batch system.
  *
- * An adapter submits jobs, says what became of them, and ends them. It knows nothing of the store and of ensembles,
- * only jobs with unique names. It runs on the daemon's loop thread and never blocks it: scheduler commands are child
- * processes with a time limit, and files of the run directory are read on worker threads. Every call that takes a
- * callback answers exactly once, never from inside the call itself, also when the adapter is destroyed (with
- * ADAPTER_UNSURE).
+ * An adapter submits jobs, reports their states, and ends them. It knows nothing of the store and of ensembles, only
+ * jobs with unique names. It runs on the daemon's loop thread and never blocks it. Scheduler commands are child
+ * processes with a time limit, and files of the run directory are read on worker threads. Every call with a callback
+ * answers exactly once, never from inside the call itself, also when the adapter is destroyed (with ADAPTER_UNSURE).
  *
- * Two rules keep jobs from being lost or run twice: an adapter that cannot find something out says so (ADAPTER_UNSURE)
- * instead of guessing; and a job is known by its name, since schedulers reuse ids, so that an id alone proves
- * nothing. */
+ * Two rules keep jobs from being lost or run twice. An adapter that cannot find something out says so (ADAPTER_UNSURE)
+ * instead of guessing. And a job is known by its name: schedulers reuse ids, so that an id alone proves nothing. */
 #ifndef SCHEDULER_ADAPTERS_ADAPTER_H
 #define SCHEDULER_ADAPTERS_ADAPTER_H
 #include "common/error.h"
@@ -22,7 +20,7 @@
  * number. */
 #define ADAPTER_ABI 16
 
-/* The resources that a job asks for: the spec's `resources`, times `pack` or `ranks` where a job holds several
+/* The resources that a job asks for: the spec's `resources`, times `pack` or `ranks` if a job holds several
  * tasks. */
 struct adapter_resources {
     int nodes;         /* >= 1 */
@@ -36,7 +34,7 @@ struct adapter_resources {
     /* a pilot of several nodes: the adapter starts its one task on each of them, unless the task does so by itself */
     bool each_node;
     int64_t memory; /* bytes per member, 0: not said */
-    /* the nodes are shared with nobody, and all they have is the job's; where an adapter has slots, they are given
+    /* the nodes are shared with nobody, and all they have is the job's; if an adapter has slots, they are given
      * instead */
     bool whole_nodes;
     int64_t walltime_ms; /* 0: no limit */
@@ -54,7 +52,7 @@ struct adapter_resources {
 /* A job as an adapter is given it. All pointers are borrowed for the call. */
 struct adapter_job {
     const char *name;         /* unique over all daemons and all time; [A-Za-z0-9._-], at most 63 */
-    const char *scheduler_id; /* what submit answered; NULL where the answer never came */
+    const char *scheduler_id; /* what submit answered; NULL if the answer never came */
     const char *dir; /* the job's directory (docs/run-directory.md), which holds job.json unless `descriptor` is set */
     const char *descriptor; /* the content of job.json, set only for a submission to an adapter that hands it over */
     struct adapter_resources resources;
@@ -72,7 +70,7 @@ enum adapter_answer {
      * ADAPTER_UNSURE it is looked up first. */
     ADAPTER_LATER,
     /* Answer to a submission: certainly nothing was accepted, and the adapter does not know whether the refusal is for
-     * good or for now. Where the batch system has accepted a job of the same ensemble before, the job is submitted
+     * good or for now. If the batch system has accepted a job of the same ensemble before, the job is submitted
      * again, for a day; otherwise it is refused. */
     ADAPTER_UNCLEAR,
 };
@@ -85,18 +83,18 @@ enum adapter_state {
     ADAPTER_JOB_UNASKED, /* it was not asked about this job, which is taken to be as before, until the next answer */
 };
 
-/* What the scheduler says of one job. */
+/* The scheduler's report about one job. */
 struct adapter_status {
     enum adapter_state state;
     int64_t started_ms;    /* 0: not known */
-    char scheduler_id[64]; /* "" where not known */
-    char host[64];         /* "" where not known */
-    /* The reason in the scheduler's words: with ADAPTER_JOB_ENDED why the job ended, used only as a hint where a task
-     * left no exit record; with ADAPTER_JOB_QUEUED what the job waits for. */
+    char scheduler_id[64]; /* "" if not known */
+    char host[64];         /* "" if not known */
+    /* The reason in the scheduler's words. With ADAPTER_JOB_ENDED it says why the job ended, and is used only as a hint
+     * if a task left no exit record. With ADAPTER_JOB_QUEUED it says what the job waits for. */
     char reason[256];
     /* with ADAPTER_JOB_QUEUED: the job waits for something that cannot come, so it is given up with the reason */
     bool never;
-    /* with never: by a limit, which the site may change. Where a job of the same ensemble has run, the job stays in the
+    /* with never: by a limit, which the site may change. If a job of the same ensemble has run, the job stays in the
      * queue for a day before it is given up. */
     bool limited;
     bool node_lost; /* node failure or preemption: not the program's fault */
@@ -119,10 +117,10 @@ struct adapter_host {
     const json_t *config; /* this adapter's section of the configuration, an object, or NULL */
     /* Something about this adapter's jobs changed: poll soon. Callable at any time from the loop thread. */
     void (*poke)(void *arg);
-    /* Reports a job that waits in the queue and that no answer to a poll or find tells of: a second one of the same
-     * name, or one of a name that was not asked for. It is called before that answer, from the same listing, and again
-     * for as long as the job is seen. The daemon ignores names that are not its own. Called from the loop thread; the
-     * strings are borrowed for the call. */
+    /* Reports a waiting job that no answer to a poll or find includes: a second one of the same name, or one of a name
+     * that was not asked for. It is called before that answer, from the same listing, and again for as long as the job
+     * is seen. The daemon ignores names that are not its own. Called from the loop thread; the strings are borrowed for
+     * the call. */
     void (*duplicate)(void *arg, const char *name, const char *scheduler_id);
     /* Writes a sentence to the daemon's log; `job` is the name of the job that it is about, or NULL. Callable from any
      * thread. */
@@ -148,37 +146,36 @@ struct adapter_ops {
     /* It hands the runner its descriptor (stretto-run --job-fd): no job.json is written, and the runner makes the job's
      * directory. Only with same_host. */
     bool hands_over;
-    /* The adapter watches the processes themselves, so that its word on a job is final. Other adapters pass on what a
-     * scheduler says, which may be late or lose sight of a job for a while: the daemon asks again before it takes such
-     * a job for lost. */
+    /* The adapter watches the processes themselves, so that its word on a job is final. Other adapters pass on a
+     * scheduler's reports. These may be late, or lack a job for a while, so the daemon asks again before it declares
+     * such a job lost. */
     bool exact;
 
-    /* Make an adapter. NULL with err where the configuration is wrong. Must not start anything that lasts. */
+    /* Make an adapter. NULL with err if the configuration is wrong. Must not start anything that lasts. */
     struct adapter *(*create)(const struct adapter_host *host, struct error *err);
 
     /* Destroys the adapter; its jobs go on, and no poke follows. Calls under way are answered with ADAPTER_UNSURE
      * before done(arg) is called, once. */
     void (*destroy)(struct adapter *a, void (*done)(void *arg), void *arg);
 
-    /* Tells whether the programs and settings that the adapter needs are here: 0, or -1 with what was looked for and
-     * not found, e.g. "sbatch is not on the daemon's PATH". It answers at once. It is called before the first job, and
-     * again while the batch system does not answer; no job is submitted as long as it fails. NULL: nothing is
-     * needed. */
+    /* Checks that the programs and settings that the adapter needs are here. Returns 0, or -1 with what is missing,
+     * e.g. "sbatch is not on the daemon's PATH". It answers at once. It is called before the first job, and again while
+     * the batch system does not answer. No job is submitted as long as it fails. NULL: nothing is needed. */
     int (*ready)(struct adapter *a, struct error *err);
 
-    /* Tells whether a job like this could ever run here. It answers at once, from what is known; -1 with code
-     * "resources_impossible" and the limits in the text. err->pointer is relative to the resources object, e.g.
+    /* Checks that a job like this could ever run here. It answers at once, from what is known. Returns 0, or -1 with
+     * code "resources_impossible" and the limits in the text. err->pointer is relative to the resources object, e.g.
      * "/tasks". */
     int (*check)(struct adapter *a, const struct adapter_resources *want, struct error *err);
 
-    /* The number of CPU slots that the adapter has in all; 0 where it is unknown or unlimited. */
+    /* The number of CPU slots that the adapter has in all; 0 if it is unknown or unlimited. */
     int (*slots)(struct adapter *a);
 
-    /* The number of slots of each node, where jobs have as many nodes to themselves as they ask for; 0: not known.
+    /* The number of slots of each node, if jobs have as many nodes to themselves as they ask for; 0: not known.
      * NULL: jobs share nodes. */
     int (*node_slots)(struct adapter *a);
 
-    /* The time that the daemon is to wait between polls where there is no news: > 0. NULL: the daemon decides. */
+    /* The time that the daemon is to wait between polls if there is no news: > 0. NULL: the daemon decides. */
     int64_t (*interval_ms)(struct adapter *a);
 
     /* Starts or queues `runner job->dir` under job->name. A job that the adapter has already is not started again: its
@@ -187,24 +184,32 @@ struct adapter_ops {
     void (*submit)(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg);
 
     /* Answers one question for all the jobs, however many, with one scheduler command. It is also called with no jobs,
-     * to learn of others that wait. A name that was submitted again, because an answer was lost or the first job was
-     * out of sight, may have several jobs: the answer is about the one that runs, else the one that waits, else the one
-     * that has ended; of two alike, about the one submitted first. Others that wait are told to host->duplicate. */
+     * to learn of others that wait.
+     *
+     * A name that was submitted again, because an answer was lost or the first job was out of sight, may have several
+     * jobs. The answer is about the first of these:
+     *
+     * - the job that runs
+     * - the job that waits
+     * - the job that has ended
+     *
+     * Of two in the same state it is about the one submitted first. Others that wait are reported to
+     * host->duplicate. */
     void (*poll)(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg);
 
-    /* Returns the exit records of a job that a poll has just reported as ended, as its runner handed them back: the
-     * text of a JSON array of what stands in the record files, which the caller frees. NULL: the caller reads the
-     * files; a second call for the same job returns NULL. It answers at once. The method is optional. */
+    /* Returns the exit records of a job that a poll has just reported as ended, as its runner handed them back. They
+     * are the text of a JSON array of the contents of the record files, which the caller frees. NULL: the caller reads
+     * the files. A second call for the same job returns NULL. It answers at once. The method is optional. */
     char *(*take_records)(struct adapter *a, const char *name);
 
     /* Looks jobs up by name, after a restart or a lost answer; it reports like poll, and may be slower. */
     void (*find)(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg);
 
     /* Ends the job with its whole process tree: SIGTERM, grace, SIGKILL; a queued job never starts any process. All
-     * jobs of a name that was submitted more than once are ended. The calls of one turn of the loop belong together:
-     * jobs that wait are taken out of the queue before those that run are signalled, or the end of one would start
-     * another. The answer for a job that is gone is ADAPTER_OK. Poll tells when the job has ended; where it still
-     * tells, a minute beyond the grace, that it has not, the order is given again. */
+     * jobs of a name that was submitted more than once are ended. The calls of one turn of the loop belong together.
+     * Jobs that wait are taken out of the queue before those that run are signalled, since the end of one would start
+     * another. The answer for a job that is gone is ADAPTER_OK. Poll reports when the job has ended. If the job has
+     * still not ended a minute beyond the grace, the order is given again. */
     void (*cancel)(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg);
 
     /* Takes one job out of the queue, by name and id, which duplicate or an answer told. The job never starts; if it
@@ -214,7 +219,7 @@ struct adapter_ops {
     void (*withdraw)(struct adapter *a, const char *name, const char *scheduler_id, adapter_done_cb *cb, void *arg);
 
     /* Sends SIGUSR1 or SIGUSR2 to the first process of each of the job's tasks, by way of the runner. ADAPTER_UNSURE
-     * where the job has not started yet, ADAPTER_REFUSED where it has ended or for another signal. */
+     * if the job has not started yet, ADAPTER_REFUSED if it has ended or for another signal. */
     void (*signal)(struct adapter *a, const struct adapter_job *job, int sig, adapter_done_cb *cb, void *arg);
 };
 

@@ -1,12 +1,12 @@
-/* The parts of the ALPS adapter. It works inside an allocation of some batch system, on its service (MOM) node: each
+/* The parts of the ALPS adapter. It works inside an allocation of some batch system, on its service (MOM) node. Each
  * job is an aprun, a process that blocks until its application on the compute nodes has ended. A node has one
  * application at a time, so the adapter keeps the table of nodes, gives each job some of its own (-L), and lets the
  * others wait. There are three kinds of jobs:
  * - one runner process, which starts the job's task or tasks on its node;
  * - a runner for each of the members that share the job, by one `aprun -n 10 -N 10`: each runner finds its own member
- * by the number that ALPS gives it (stretto-run --rank), on CPUs that ALPS binds it to;
+ *   by the number that ALPS gives it (stretto-run --rank), on CPUs that ALPS binds it to;
  * - a runner here, on the service node, which starts a member's program on the compute nodes, with aprun as its
- * launcher, or a pilot on each of them.
+ *   launcher, or a pilot on each of them.
  *
  * An aprun outlives the daemon: it has a session of its own, and describes itself in the file `aprun` of its job's
  * directory before it becomes aprun. The next daemon finds it by that file. That daemon cannot learn its exit status;
@@ -19,8 +19,8 @@
 
 #include <uthash.h>
 
-/* ALPS may refuse this often, in its own words, what is more than a node has. It may use the same words while it has
- * not yet seen that nodes are free again. */
+/* ALPS may refuse this often, in its own words, a job that is larger than a node. It may use the same words while it
+ * has not yet seen that nodes are free again. */
 #define ALPS_TRIES 5
 
 /* LOOKED_AT: aprun has ended, and its output is being read */
@@ -42,7 +42,7 @@ struct alps_node {
     uint64_t wait_ms;    /* the pause after its next refusal */
 };
 
-/* How aprun's last words say that an application ended. */
+/* The end of an application by aprun's last words. */
 struct alps_end {
     bool node_lost;
     bool no_room;   /* ALPS found no room for the application */
@@ -108,12 +108,12 @@ struct adapter {
 
 /* alps.c */
 void alps_busy(struct adapter *a);
-void alps_idle(struct adapter *a); /* called last by whatever gives the answer */
+void alps_idle(struct adapter *a); /* called last by the code that gives the answer */
 
 /* alps_nids.c: reads node numbers such as "3-6,9", "nid00003,nid00007" or "nid000[03-06,09]" into a list that the
  * caller frees. -1: the text is none of these. */
 int alps_nids_parse(const char *text, int **nids, size_t *n);
-/* The nodes of the allocation that this process is in; -1 where no variable tells them. */
+/* Finds the nodes of the allocation that this process is in; -1 if no variable has them. */
 int alps_nids_find(int **nids, size_t *n);
 
 /* alps_nodes.c */
@@ -124,7 +124,7 @@ void alps_nodes_take_again(struct alps_job *job, const char *nids); /* takes the
 /* refused: ALPS would not give them, and is not asked for a while */
 void alps_nodes_leave(struct alps_job *job, bool refused);
 void alps_nodes_lost(struct adapter *a, int nid); /* the node is not used for a while; -1: none */
-/* the name of the first node; "" where there is none */
+/* the name of the first node; "" if there is none */
 void alps_nodes_name(const char *nids, char *host, size_t size);
 
 /* alps_options.c: refuses options on which the adapter relies */
@@ -132,7 +132,7 @@ int alps_check_options(const json_t *extra, const char *code, struct error *err)
 
 /* alps_shape.c */
 void alps_shape(const struct adapter *a, const struct adapter_resources *want, struct alps_shape *shape);
-int alps_check_nodes(const struct adapter *a, struct error *err); /* fails where no nodes are known */
+int alps_check_nodes(const struct adapter *a, struct error *err); /* fails if no nodes are known */
 int alps_check(struct adapter *a, const struct adapter_resources *want, struct error *err);
 /* The same check for a job of an accepted ensemble, whose last job may have fewer members. */
 int alps_check_room(const struct adapter *a, const struct adapter_resources *want, struct error *err);
@@ -144,7 +144,7 @@ void alps_files_fini(struct alps_files *files);
 /* alps_queue.c: jobs, from submission to their end. */
 struct alps_job *alps_job_find(struct adapter *a, const char *name);
 void alps_submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg);
-void alps_turn(struct adapter *a); /* starts what can be started, and sets a timer for what can be later */
+void alps_turn(struct adapter *a); /* starts the jobs that can start, and sets a timer for those that can later */
 /* Takes over an aprun that an earlier daemon started. */
 struct alps_job *alps_adopt(struct adapter *a, const struct adapter_job *job, const struct alps_files *files);
 void alps_job_over(struct alps_job *job, const char *reason);
@@ -155,7 +155,7 @@ void alps_forget_all(struct adapter *a); /* stops watching the jobs, which go on
 void alps_exited(uv_process_t *process, int64_t status, int sig);
 void alps_let_go(uv_handle_t *handle); /* closes the handle that watched the job's process */
 
-/* alps_start.c: starts the job on the nodes that it was given. False where the process could not be started. */
+/* alps_start.c: starts the job on the nodes that it was given. False if the process could not be started. */
 bool alps_start(struct alps_job *job);
 
 /* alps_ask.c: the methods. */

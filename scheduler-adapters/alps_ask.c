@@ -171,7 +171,8 @@ static void question_files_read(uv_work_t *work, int status)
     alps_question_free(q);
 }
 
-/* The files must be read for a running aprun that ALPS is not known to have placed: nothing else tells. */
+/* The files must be read for a running aprun that ALPS is not known to have placed, since nothing else shows its
+ * state. */
 static bool is_state_known(const struct alps_job *job)
 {
     return job != NULL && (job->placed || (job->state != ALPS_RUNS && job->state != ALPS_LOOKED_AT));

@@ -115,7 +115,7 @@ static void read_last_words(const char *dir, struct alps_files *files)
         files->said[0] = '\0';
 }
 
-/* The application's number is in the claim where there are many runners, and in a file otherwise. */
+/* The application's number is in the claim if there are many runners, and in a file otherwise. */
 static long long read_apid(const char *dir, const struct claim *claim)
 {
     char *text = claim->application[0] == '\0' ? read_text(dir, "apid") : NULL;

@@ -29,7 +29,7 @@ static void add_nid(struct nid_list *list, int nid)
     list->nid[list->n++] = nid;
 }
 
-/* Reads "7" or "3-6"; returns what follows it, or NULL where it is neither. */
+/* Reads "7" or "3-6"; returns what follows it, or NULL if it is neither. */
 static const char *add_range(struct nid_list *list, const char *at)
 {
     long first, last;

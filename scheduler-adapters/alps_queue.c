@@ -1,4 +1,4 @@
-/* The queue of jobs: who waits, who is started on which nodes, and what ends. */
+/* The queue of jobs: which wait, which are started on which nodes, and which end. */
 #include "scheduler-adapters/alps.h"
 
 #include "common/timefmt.h"
@@ -78,7 +78,7 @@ void alps_job_over(struct alps_job *job, const char *reason)
     alps_turn(a);
 }
 
-/* Puts a job that found no room back into the queue: ALPS may take a while to see that an application is gone, and the
+/* Puts a job that found no room back into the queue. ALPS may need a while to see that an application is gone, and the
  * allocation may hold applications of others. */
 static void put_back_into_queue(struct alps_job *job, const char *words, bool too_large)
 {
@@ -188,7 +188,7 @@ void alps_let_go(uv_handle_t *handle)
     alps_idle(a);
 }
 
-/* Tells whether enough of the allocation's time is left. Once it is not, the job is left to the daemon of the next
+/* Returns whether enough of the allocation's time is left. Once it is not, the job is left to the daemon of the next
  * allocation. */
 static bool has_time_left(struct adapter *a, struct alps_job *job)
 {

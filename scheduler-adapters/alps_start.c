@@ -29,11 +29,12 @@ static const char ranks[] = "trap '' USR1 USR2\n"
 static const char launches[] = "log=\"$1/runner.log\"\n"
                                "shift\n"
                                "exec \"$@\" >>\"$log\" 2>&1\n";
-/* The runner launches a member by this script: it runs aprun, and again after a pause where ALPS does not have the
- * nodes yet, since ALPS may take a while to see that nodes are free. It tries a limited number of times, and fewer
- * where nodes are not what is lacking; then the program has failed with ALPS's words, which are copied to aprun.log for
- * the daemon. It runs in the member's directory, where its standard error goes, to a file of its own or to the
- * standard output's, and reads there what the last aprun alone has said. Signals for the program are passed on. */
+/* The runner launches a member by this script. It runs aprun, and again after a pause if ALPS does not have the nodes
+ * yet, since ALPS may need a while to see that nodes are free. It tries a limited number of times, and fewer if nodes
+ * are not what is lacking. Then the program has failed with ALPS's words, which are copied to aprun.log for the daemon.
+ *
+ * The script runs in the member's directory. Its standard error goes there, to a file of its own or to the standard
+ * output's, and it reads the last aprun's words there. Signals for the program are passed on. */
 static const char launcher[] =
     "pause=$1 tries=$2 other=$3 log=$4 stop= child= out=stderr; shift 4\n"
     "[ -e stderr ] || out=stdout\n"

@@ -176,7 +176,7 @@ static void answer_stopped(void *arg)
     free(stopped);
 }
 
-/* A command that submits gets the jobs' environment where jobs inherit it from the command instead of setting it in
+/* A command that submits gets the jobs' environment if jobs inherit it from the command instead of setting it in
  * their script. */
 void batch_run(struct adapter *a, struct commands *commands, int program, const char *const *args, const char *in,
                size_t out_max, command_cb *cb, void *arg)

@@ -48,7 +48,7 @@ struct batch_system {
     const char *word;                    /* the system's name in reasons and in the log, e.g. "PBS" */
     const struct option_syntax *options; /* of the command that submits; NULL: `extra` is not checked here */
     const char *const *programs; /* ended by NULL; the setting of a program's name may give another name or a path */
-    /* so many programs, the first ones, must be there; the others are used where they are there */
+    /* so many programs, the first ones, must be there; the others are used if they are there */
     size_t programs_needed;
     /* The daemon's variables that commands and jobs see, ended by NULL. The whole environment is never passed: it may
      * hold tokens. */
@@ -66,7 +66,7 @@ struct batch_system {
         const char *words[3]; /* the words before the ids, ended by NULL */
     } deed[BATCH_DEEDS];
     const char *const *gone; /* what orders print about ids that have ended or are about to, in parts; ended by NULL */
-    /* Carries out a deed for these ids where that is not one command; cb is not called from inside the call, and ids
+    /* Carries out a deed for these ids if that is not one command; cb is not called from inside the call, and ids
      * are borrowed for it. NULL: each deed is one command. */
     void (*carry_out)(struct adapter *a, enum batch_deed deed, const char *const *ids, size_t n, batch_deed_cb *cb,
                       void *arg);
@@ -76,7 +76,7 @@ struct batch_system {
     /* Called when a command of the listing that all share has failed, or its rows are read (NULL). It may begin another
      * command, whose rows are added, and then returns true. NULL: a listing is one command. */
     bool (*list_on)(struct adapter *a, struct batch_listing *listing, const struct command_result *failed);
-    /* Reads the rows of a listing, in any order; -1 where the listing is not whole. It may change the text. Callable
+    /* Reads the rows of a listing, in any order; -1 if the listing is not whole. It may change the text. Callable
      * from any thread. */
     int (*parse)(struct batch_rows *rows, char *text, size_t size, struct error *err);
     void (*status)(const struct adapter *a, const struct batch_row *row, struct adapter_status *status);
@@ -160,7 +160,7 @@ struct adapter {
 };
 
 /* batch.c: the life of an adapter, and its commands. */
-/* Fills in the common part of `a`, which is zero. -1 where the configuration is wrong; then only the struct is to be
+/* Fills in the common part of `a`, which is zero. -1 if the configuration is wrong; then only the struct is to be
  * freed. `command_settings` and `job_settings`: NAME=VALUE for the environment of commands and of jobs, ended by NULL,
  * or NULL. */
 int batch_init(struct adapter *a, const struct batch_system *system, const struct adapter_host *host,
@@ -169,14 +169,14 @@ void batch_closing(struct adapter *a);  /* one more handle or part is being clos
 void batch_closed(uv_handle_t *handle); /* the handle is closed; its data is the adapter */
 void batch_part_gone(void *arg);        /* the part is closed; arg is the adapter */
 void batch_busy(struct adapter *a);     /* an answer is owed */
-void batch_idle(struct adapter *a);     /* the answer has been given; called last by whatever gives it */
+void batch_idle(struct adapter *a);     /* the answer has been given; called last by the code that gives it */
 /* Runs a program with these arguments (ended by NULL, without the program). `in` may be NULL. It makes one connection
  * to the batch system, or `cost`. */
 void batch_run_costing(struct adapter *a, struct commands *commands, int program, const char *const *args,
                        const char *in, size_t out_max, unsigned cost, command_cb *cb, void *arg);
 void batch_run(struct adapter *a, struct commands *commands, int program, const char *const *args, const char *in,
                size_t out_max, command_cb *cb, void *arg);
-/* Fails, with the reason, where the command did not exit with status 0. */
+/* Fails, with the reason, if the command did not exit with status 0. */
 int batch_check(const struct command_result *result, const char *program, struct error *err);
 /* The answer to a submission whose command did not exit by itself. */
 enum adapter_answer batch_no_answer(const struct command_result *result);
@@ -228,14 +228,14 @@ struct batch_submission {
     char *dir, *queue, *account;
     json_t *extra;
 };
-/* NULL where the call is answered already: the job is known to be there, or there is no runner. */
+/* NULL if the call is answered already: the job is known to be there, or there is no runner. */
 struct batch_submission *batch_submission_new(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb,
                                               void *arg);
 void batch_submission_end(struct batch_submission *s, enum adapter_answer answer, const char *id,
                           const struct error *err);
 
-/* batch_gather.c: the jobs of one command: one job, or several of one shape, in the order of their numbers, as an array
- * named "STEMBASE+", of which task T is the job "STEM(BASE+T)". */
+/* batch_gather.c: the jobs of one command. They are one job, or several of one shape, in the order of their numbers.
+ * Several form an array named "STEMBASE+", of which task T is the job "STEM(BASE+T)". */
 struct batch_group {
     struct batch_group *next;
     struct adapter *a;
@@ -269,10 +269,10 @@ void batch_order_done(struct batch_order *order, enum adapter_answer answer, con
 /* batch_deeds.c: the ids are borrowed for the call; a deed that hurries does not wait for earlier ones. */
 void batch_carry_out(struct adapter *a, enum batch_deed deed, bool hurries, const char *const *ids, size_t n,
                      batch_deed_cb *cb, void *arg);
-/* Carries a deed out by one command, even where the system has another way. */
+/* Carries a deed out by one command, even if the system has another way. */
 void batch_carry_out_by_command(struct adapter *a, enum batch_deed deed, bool hurries, const char *const *ids, size_t n,
                                 batch_deed_cb *cb, void *arg);
-/* Tells whether the command printed nothing but that ids are gone. */
+/* Returns whether the command printed nothing but that ids are gone. */
 bool batch_only_gone(const struct adapter *a, const struct command_result *result);
 
 /* batch_overdue.c: kills cancelled jobs that do not end in time. */
@@ -282,7 +282,7 @@ void batch_overdue_stop(struct adapter *a); /* forgets all jobs */
 
 /* Methods of the adapter. */
 void batch_destroy(struct adapter *a, void (*done)(void *arg), void *arg);
-int batch_ready(struct adapter *a, struct error *err); /* fails where a program that is needed is missing */
+int batch_ready(struct adapter *a, struct error *err); /* fails if a program that is needed is missing */
 /* Checks the options alone: only the batch system knows what its site has, and that may change at any time. */
 int batch_check_options(struct adapter *a, const struct adapter_resources *want, struct error *err);
 /* The same for a batch system by which the runner cannot start the launcher "copies" on other nodes. */

@@ -1,10 +1,10 @@
-/* Jobs of one shape that are submitted at the same time go as one job array: by one command, which costs a batch system
- * about as much as one job does. So a job waits for others like it until no more are coming, and longer where several
- * arrays have just been sent.
+/* Jobs of one shape that are submitted at the same time go as one job array. One command costs a batch system about as
+ * much as one job does. So a job waits for others like it until no more are coming, and longer if several arrays have
+ * just been sent.
  *
- * The site's configuration tells how large an array may be, but the jobs of a user or an account may be limited as
- * well, which only a try can tell. Where an array is refused, its first job goes alone: if that is refused, too, all
- * are, because they have the same shape; otherwise the array was too large, and the other jobs go in smaller arrays. */
+ * The site's configuration says how large an array may be. The jobs of a user or an account may be limited as well,
+ * which only a try can show. If an array is refused, its first job goes alone. If that is refused, too, all are,
+ * because they have the same shape. Otherwise the array was too large, and the other jobs go in smaller arrays. */
 #include "scheduler-adapters/batch.h"
 #include "common/stretto_assert.h"
 
@@ -18,7 +18,7 @@
 #define BURST 4           /* sendings without a pause; after them one in wait_ms */
 #define ARRAY_MAX 2000    /* jobs of one array, whatever the site allows: a listing and a cancel name each of them */
 #define FORGET_MS 3600000 /* after which a limit that was learnt by trying is forgotten */
-#define ARRAY_GUESS 500   /* where the site's limit is not known */
+#define ARRAY_GUESS 500   /* if the site's limit is not known */
 
 /* The largest array that a queue has accepted lately from an account: those may have limits of their own, beside the
  * site's. */
@@ -56,7 +56,7 @@ static bool is_same_text(const char *x, const char *y)
     return x == NULL || y == NULL ? x == y : strcmp(x, y) == 0;
 }
 
-/* Tells whether both jobs may be tasks of one array. */
+/* Returns whether both jobs may be tasks of one array. */
 static bool are_alike(const struct batch_submission *x, const struct batch_submission *y)
 {
     const struct adapter_resources *p = &x->job.resources, *q = &y->job.resources;

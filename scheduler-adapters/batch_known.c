@@ -1,5 +1,5 @@
-/* The jobs that were submitted lately: a job that is submitted twice goes to the batch system once, and a job that is
- * out of the listing can be asked for by its id. */
+/* The jobs that were submitted recently. They are kept so that a job that is submitted twice goes to the batch system
+ * once, and a job that is out of the listing can be asked for by its id. */
 #include "scheduler-adapters/batch_known.h"
 
 #include "common/xalloc.h"
@@ -26,7 +26,7 @@ struct batch_known *batch_known_find(const struct adapter *a, const char *name)
     return known;
 }
 
-/* A listing that began before a job was submitted tells nothing of that job. */
+/* Updates the jobs from a listing. A listing that began before a job was submitted does not count for that job. */
 void batch_known_update(struct adapter *a, const struct batch_rows *rows)
 {
     struct batch_known *known, *next;

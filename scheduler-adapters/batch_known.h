@@ -7,7 +7,7 @@
 
 struct batch_known {
     char name[64], id[64];
-    uint64_t since;   /* only later listings tell about the job */
+    uint64_t since;   /* only later listings count for the job */
     uint64_t gone;    /* loop time at which a listing no longer had it; 0: none yet */
     bool never_began; /* the adapter took it out of the queue */
     UT_hash_handle hh;

@@ -2,13 +2,13 @@
  * belongs to another job. Orders that come meanwhile wait for the next listing and share it, and orders of a kind share
  * their commands.
  *
- * A running job is ended by SIGTERM to its runner: that gives the tasks their grace, which may be longer than the
+ * A running job is ended by SIGTERM to its runner. That gives the tasks their grace, which may be longer than the
  * site's, and leaves records of how they ended. A job that does not end in time is killed (batch_overdue.c).
  *
- * Of jobs that are cancelled together the waiting ones go first, or the end of a running one would start them: all
- * orders of one turn of the loop share a listing, and no runner is signalled while waiting jobs are being taken out.
- * Where one of those cannot be taken out, no runner is signalled either, and the orders are given again; but the third
- * time in a row the runners are signalled all the same, since something else must be wrong with the job that stays. */
+ * Of jobs that are cancelled together the waiting ones go first, since the end of a running one would start them. All
+ * orders of one turn of the loop share a listing, and no runner is signalled while waiting jobs are being taken out. If
+ * one of those cannot be taken out, no runner is signalled either, and the orders are given again. The third time in a
+ * row, however, the runners are signalled all the same, since something else must be wrong with the job that stays. */
 #include "scheduler-adapters/batch.h"
 
 #include "common/xalloc.h"

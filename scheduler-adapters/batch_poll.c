@@ -1,6 +1,6 @@
 /* The state of jobs, read from the listing. For jobs that it lacks there are other sources: the orders that this
- * adapter gave, the files that the jobs' runners left, and last the records that some batch systems keep, since each
- * question to those costs the batch system something. */
+ * adapter gave, the files that the jobs' runners left, and last the records that some batch systems keep. These come
+ * last because each question to them costs the batch system something. */
 #include "scheduler-adapters/batch.h"
 
 #include "common/files.h"
@@ -184,7 +184,7 @@ static void mark_taken_out(struct batch_question *q)
     }
 }
 
-/* Tells whether one question about the array of both is about both, as of "12[3].server" and "12[4].server". */
+/* Returns whether one question about the array of both is about both, as of "12[3].server" and "12[4].server". */
 static bool are_of_one_array(const char *x, const char *y)
 {
     size_t n = strcspn(x, "[");
@@ -192,10 +192,10 @@ static bool are_of_one_array(const char *x, const char *y)
     return x[n] == '[' && strncmp(x, y, n + 1) == 0;
 }
 
-/* Asks the records for the missing jobs by their ids: a server that keeps a long history of everybody's jobs would
- * print too much otherwise. Jobs that are too many for one question are asked for with the next answers. A job whose id
- * is not known, since an answer was lost, has left files if its runner has begun; if it has not begun, it may as well
- * be submitted again. */
+/* Asks the records for the missing jobs by their ids, since a server that keeps a long history of everybody's jobs
+ * would print too much otherwise. Jobs that are too many for one question are asked for with the next answers. The id
+ * of a job is unknown if an answer was lost. Such a job has left files if its runner has begun; otherwise it may as
+ * well be submitted again. */
 static void look_back(struct batch_question *q)
 {
     const char **ids = xcalloc(q->n + 1, sizeof *ids);

@@ -154,7 +154,7 @@ static void name_tasks(struct batch_rows *rows)
     }
 }
 
-/* Tells whether a row of the same id says for certain what row `i` guesses. Rows of one name are adjacent. */
+/* Returns whether a row of the same id says for certain what row `i` guesses. Rows of one name are adjacent. */
 static bool is_known_better(const struct batch_rows *rows, size_t i)
 {
     size_t first = i, last = i;

@@ -34,7 +34,7 @@ struct command_process {
     uv_process_t process;
     uv_timer_t timer;
     struct command_output out, err;
-    uv_pipe_t in_pipe; /* used only where `in` is set */
+    uv_pipe_t in_pipe; /* used only if `in` is set */
     uv_write_t in_write;
     int open; /* open handles, except the timer */
     bool started, late, terminated;
@@ -246,7 +246,7 @@ static void limit_cpu(const struct command_process *r)
     rlim_t s = 2 * (rlim_t)(r->limit_ms / 1000 + 1);
     struct rlimit limit = {.rlim_cur = s, .rlim_max = s + 5};
 
-    prlimit(r->process.pid, RLIMIT_CPU, &limit, NULL); /* where that fails, its time is limited all the same */
+    prlimit(r->process.pid, RLIMIT_CPU, &limit, NULL); /* if that fails, its time is still limited */
 }
 
 static void command_start_now(struct command_process *r)

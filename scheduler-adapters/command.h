@@ -62,7 +62,7 @@ struct commands *commands_create(uv_loop_t *loop, unsigned most);
 /* Counts the connections of these commands; `waits`: a command does not start before they are left. `pace` is shared by
  * several queues, and outlives them. */
 void commands_pace(struct commands *commands, struct command_pace *pace, bool waits);
-/* Takes so many connections. Returns false where they are not left, and it `waits`; more than may ever be made at once
+/* Takes so many connections. Returns false if they are not left, and it `waits`; more than may ever be made at once
  * are given when that many are left. */
 bool command_pace_take(struct command_pace *pace, uint64_t now_ms, unsigned cost, bool waits);
 
@@ -73,10 +73,10 @@ void commands_destroy(struct commands *commands, void (*done)(void *arg), void *
 /* Queues a command; argv, env and in are copied. The callback is called once, never from inside this call. */
 void commands_run(struct commands *commands, const struct command *what, command_cb *cb, void *arg);
 
-/* Tells whether a program is there, given as a path or as a name on this process's PATH: 0, or -1 with a sentence. */
+/* Returns whether a program is there, given as a path or as a name on this process's PATH: 0, or -1 with a sentence. */
 int command_find(const char *program, struct error *err);
 
-/* Writes one sentence on why the command did not exit with status 0: its own error output where it has any. */
+/* Writes one sentence on why the command did not exit with status 0: its own error output if it has any. */
 void command_explain(const struct command_result *result, const char *program, char *out, size_t size);
 
 /* Returns an environment of the named variables that this process has, and of the settings (NAME=VALUE), which override

@@ -27,7 +27,7 @@ static int64_t memory_of_children(const char *task, const char *tid, int depth)
     return sum;
 }
 
-/* Returns the bytes that a process and its descendants have in use; 0 where it is gone. */
+/* Returns the bytes that a process and its descendants have in use; 0 if it is gone. */
 static int64_t memory_of_tree(int pid, int depth)
 {
     char path[64];

@@ -1,8 +1,15 @@
 /* The parts of the local adapter: its jobs are runners on this machine, in as many CPU slots as it has.
  *
- * A job in memory is QUEUED; STARTING while the starter or a worker thread starts its runner; RUNNING while its runner
- * lives; LOOKING while a worker thread finds out how a runner ended that did not end well, and ends what it left; then
- * ENDED. Jobs that another daemon started are not in memory: their directories tell about them. */
+ * The states of a job in memory:
+ *
+ * - QUEUED
+ * - STARTING, while the starter or a worker thread starts its runner
+ * - RUNNING, while its runner lives
+ * - LOOKING, while a worker thread finds out how a runner ended that did not end well, and ends the processes that it
+ *   left
+ * - ENDED
+ *
+ * Jobs that another daemon started are not in memory: their directories have their states. */
 #ifndef SCHEDULER_ADAPTERS_LOCAL_H
 #define SCHEDULER_ADAPTERS_LOCAL_H
 #include "scheduler-adapters/adapter.h"
@@ -47,7 +54,7 @@ struct local_job {
     unsigned long long start_time; /* of an adopted runner */
     int pidfd;                     /* of an adopted runner; -1: none */
     uv_poll_t *watch;              /* of an adopted runner, on its pidfd */
-    uv_timer_t *look_again;        /* where the kernel gives no pidfd, or the run directory could not be read */
+    uv_timer_t *look_again;        /* if the kernel gives no pidfd, or the run directory could not be read */
     uv_timer_t *limit;             /* kills the runner and all that it started, for the reason `limit_why` */
     const char *limit_why;
     const char *killed_for; /* why the limit killed it; NULL: it did not */
@@ -96,16 +103,16 @@ struct adapter {
 };
 
 /* local.c */
-void local_poke(struct adapter *a);        /* tells the engine, once a turn */
+void local_poke(struct adapter *a);        /* wakes the engine, once a turn */
 void local_worker_done(struct adapter *a); /* called last in every uv_after_work_cb */
 
 /* local_stopped.c: from this call on, runners that stay stopped are killed. */
 void local_stopped_start(struct adapter *a);
 
-/* local_machine.c: fills in `have`, `gpus` and `stopped_ms`. 0, or -1 where the configuration is wrong. */
+/* local_machine.c: fills in `have`, `gpus` and `stopped_ms`. 0, or -1 if the configuration is wrong. */
 int local_machine(struct adapter *a, const json_t *config, struct error *err);
-/* Returns how much memory this process may use: that of the machine, or less by its control groups of both versions and
- * those above them. root: where /proc and /sys are; "" on a machine. */
+/* Returns how much memory this process may use: that of the machine, or less if its control groups, of both versions,
+ * or those above them allow less. root: the directory above /proc and /sys; "" on a machine. */
 int64_t local_machine_memory(const char *root);
 
 /* local_gpus.c: the GPUs of each job. */
@@ -121,7 +128,7 @@ struct local_job *local_job_create(struct adapter *a, const struct adapter_job *
 void local_job_free(struct local_job *job); /* forgets the job and closes its handles; ends no process */
 void local_enqueue(struct local_job *job);
 void local_schedule(struct adapter *a); /* starts as many jobs from the head of the queue as fit */
-/* The runner is this child of ours. error: an errno where there is no runner, or 0. */
+/* Notes that the runner is this child of ours. error: an errno if there is no runner, or 0. */
 void local_started(struct local_job *job, pid_t pid, int jobfd, int error);
 /* starts it again after a pause; its runner has claimed nothing, and is gone */
 void local_start_again(struct local_job *job, const char *why);
@@ -135,7 +142,7 @@ void local_job_ended(struct local_job *job, const char *reason, bool node_lost);
 void local_list_append(struct local_list *list, struct local_job *job);
 void local_list_remove(struct local_list *list, struct local_job *job);
 
-/* local_start.c: has the job run by a copy of the starter, or else by a process that is started anew. local_started()
+/* local_start.c: has the job run by a copy of the starter, or else by a process that is started for it. local_started()
  * follows, on the loop's thread. */
 void local_start_init(struct adapter *a);
 void local_start_fini(struct adapter *a);
@@ -146,21 +153,21 @@ void local_start_anew(struct local_job *job);
 char **local_runner_environment(char *mark);
 
 /* local_starter.c: the process that stands by to become runners. */
-/* Orders a runner for the job. Returns false if the job has to be started anew: there is no starter (then one is
- * started soon), or it cannot take the order. */
+/* Orders a runner for the job. Returns false if a new process has to be started for it: there is no starter (then one
+ * is started soon), or it cannot accept the order. */
 bool local_starter_take(struct local_job *job);
-/* tells whether this ended child was the starter, which is then waited for */
+/* says whether this ended child was the starter, which is then waited for */
 bool local_starter_ended(struct adapter *a, pid_t pid);
 void local_starter_stop(struct adapter *a);
 
 /* local_runner.c: the process of a job. */
 void local_child(struct local_job *job, pid_t pid); /* the job has this runner, our child */
 void local_wait(struct adapter *a);                 /* waits for children that have ended, after SIGCHLD */
-/* Takes over the runner of a claim. 0, or -1 where it ended meanwhile. */
+/* Takes over the runner of a claim. 0, or -1 if it ended meanwhile. */
 int local_adopt(struct local_job *job, const struct claim *claim);
 int local_runner_signal(struct local_job *job, int sig);
 void local_terminate(struct local_job *job); /* sends SIGTERM to the runner, and kills it if it does not end in time */
-bool local_runner_ready(const struct local_job *job); /* tells whether it has set its signals up */
+bool local_runner_ready(const struct local_job *job); /* says whether it has set its signals up */
 /* Kills the job's runner now, and then all that it has started; `why`, which is not copied, becomes the reason of its
  * end. */
 void local_kill(struct local_job *job, const char *why);
@@ -171,7 +178,8 @@ enum local_found {
     LOCAL_FOUND_NOTHING, /* no runner ever claimed it */
     LOCAL_FOUND_ALIVE,
     LOCAL_FOUND_ENDED, /* ended.json is there */
-    LOCAL_FOUND_LOST,  /* a runner claimed it and is gone without ended.json; what it left has been ended */
+    /* a runner claimed it and is gone without ended.json; the processes that it left have been ended */
+    LOCAL_FOUND_LOST,
     LOCAL_FOUND_UNSURE /* the files could not be read */
 };
 

@@ -91,7 +91,8 @@ include/stretto/answers.h: scheduler-adapters/answers.h
 include/stretto/batch.h: scheduler-adapters/batch.h
 	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/batch.h > $@.tmp && mv $@.tmp $@
 include/stretto/batch_rows.h: scheduler-adapters/batch_rows.h
-	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/batch_rows.h > $@.tmp && mv $@.tmp $@
+	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/batch_rows.h > $@.tmp && \
+		mv $@.tmp $@
 include/stretto/command.h: scheduler-adapters/command.h
 	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/command.h > $@.tmp && mv $@.tmp $@
 include/stretto/options.h: scheduler-adapters/options.h
@@ -106,7 +107,8 @@ include/stretto/xalloc.h: common/xalloc.h
 	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/common/xalloc.h > $@.tmp && mv $@.tmp $@
 
 lib_LTLIBRARIES += libstretto-adapter.la
-libstretto_adapter_la_SOURCES = common/error.c common/files.c common/jsonx.c common/shell_word.c common/units.c common/xalloc.c \
+libstretto_adapter_la_SOURCES = common/error.c common/files.c common/jsonx.c common/shell_word.c common/units.c \
+	common/xalloc.c \
 	scheduler-adapters/answers.c \
 	scheduler-adapters/batch.c \
 	scheduler-adapters/batch_deeds.c \
@@ -126,7 +128,8 @@ libstretto_adapter_la_SOURCES = common/error.c common/files.c common/jsonx.c com
 libstretto_adapter_la_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
 libstretto_adapter_la_LIBADD = $(UV_LIBS) $(JANSSON_LIBS) -lm
 libstretto_adapter_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 \
-	-export-symbols-regex '^(error_|jsonx_|duration_|size_|xcalloc|xrealloc|xstrdup|xasprintf|answers_|batch_|command|options_|words_)'
+	-export-symbols-regex \
+	'^(error_|jsonx_|duration_|size_|xcalloc|xrealloc|xstrdup|xasprintf|answers_|batch_|command|options_|words_)'
 pkgconfig_DATA += scheduler-adapters/stretto-adapter.pc
 
 # OAR, as a plugin like others' are: built with what is installed, and nothing else of the tree's.
@@ -140,18 +143,25 @@ oar_la_SOURCES = \
 oar_la_CPPFLAGS = -I$(builddir)/include
 oar_la_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
 oar_la_LIBADD = libstretto-adapter.la $(UV_LIBS) $(JANSSON_LIBS)
-# It is linked anew as it is installed, with what is installed then. (By a variable: automake takes the rule for its own otherwise.)
+# It is linked anew as it is installed, with what is installed then. (By a variable: automake takes the rule for its own
+# otherwise.)
 install_plugins = install-pluginLTLIBRARIES
 $(install_plugins): install-libLTLIBRARIES
 oar_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -export-symbols-regex '^stretto_adapter$$' \
 	-Wl,-rpath,'$$ORIGIN/../..'
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_alps tests/unit/test_alps_ends tests/unit/test_alps_jobs tests/unit/test_alps_launcher tests/unit/test_alps_orders tests/unit/test_adapter_resources tests/unit/test_adapter_conformance tests/unit/test_adapter_restart \
-	tests/unit/test_adapter_jobfd tests/unit/test_adapter_starter tests/unit/test_adapter_starting tests/unit/test_command \
-	tests/unit/test_batch tests/unit/test_batch_asked tests/unit/test_batch_gather tests/unit/test_batch_lines tests/unit/test_batch_orders tests/unit/test_batch_parts tests/unit/test_batch_refused \
+unit_tests += tests/unit/test_alps tests/unit/test_alps_ends tests/unit/test_alps_jobs tests/unit/test_alps_launcher \
+	tests/unit/test_alps_orders tests/unit/test_adapter_resources tests/unit/test_adapter_conformance \
+	tests/unit/test_adapter_restart \
+	tests/unit/test_adapter_jobfd tests/unit/test_adapter_starter tests/unit/test_adapter_starting \
+	tests/unit/test_command \
+	tests/unit/test_batch tests/unit/test_batch_asked tests/unit/test_batch_gather tests/unit/test_batch_lines \
+	tests/unit/test_batch_orders tests/unit/test_batch_parts tests/unit/test_batch_refused \
 	tests/unit/test_pbs_rows tests/unit/test_pbs_talk \
-	tests/unit/test_oar_asked tests/unit/test_oar_rows tests/unit/test_slurm_rows tests/unit/test_slurmrestd tests/unit/test_slurmrestd_talk tests/unit/test_rest
+	tests/unit/test_oar_asked tests/unit/test_oar_rows \
+	tests/unit/test_slurm_rows tests/unit/test_slurmrestd tests/unit/test_slurmrestd_talk \
+	tests/unit/test_rest
 # What several programs share is compiled once.
 check_LTLIBRARIES += tests/unit/libharness.la tests/unit/libsite.la
 tests_unit_libharness_la_SOURCES = tests/unit/adapter_harness.c tests/unit/adapter_harness.h
@@ -196,7 +206,8 @@ tests_unit_test_alps_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_pbs_rows_SOURCES = tests/unit/test_pbs_rows.c tests/unit/unit.h
 tests_unit_test_pbs_rows_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_pbs_rows_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
-tests_unit_test_oar_rows_SOURCES = tests/unit/test_oar_rows.c scheduler-adapters/oar/oar_rows.c scheduler-adapters/oar/oar_submit.c tests/unit/unit.h
+tests_unit_test_oar_rows_SOURCES = tests/unit/test_oar_rows.c scheduler-adapters/oar/oar_rows.c \
+	scheduler-adapters/oar/oar_submit.c tests/unit/unit.h
 tests_unit_test_oar_rows_CPPFLAGS = $(AM_CPPFLAGS) -I$(builddir)/include
 tests_unit_test_oar_rows_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_oar_rows_LDADD = libstretto-adapter.la $(unit_libs) $(UV_LIBS)
@@ -216,7 +227,8 @@ tests_unit_test_rest_SOURCES = tests/unit/test_rest.c tests/unit/unit.h
 tests_unit_test_rest_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_rest_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_adapter_conformance_SOURCES = tests/unit/test_adapter_conformance.c tests/unit/conformance.h \
-	tests/unit/conformance_ends.c tests/unit/conformance_nudges.c tests/unit/conformance_queue.c tests/unit/conformance_runs.c
+	tests/unit/conformance_ends.c tests/unit/conformance_nudges.c tests/unit/conformance_queue.c \
+	tests/unit/conformance_runs.c
 tests_unit_test_adapter_conformance_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_conformance_LDADD = $(harness_libs)
 tests_unit_test_adapter_jobfd_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
@@ -225,7 +237,8 @@ tests_unit_test_adapter_resources_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_resources_LDADD = $(harness_libs)
 tests_unit_test_adapter_restart_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_restart_LDADD = $(harness_libs)
-tests_unit_test_adapter_starter_SOURCES = tests/unit/test_adapter_starter.c tests/unit/starter_rig.c tests/unit/starter_rig.h
+tests_unit_test_adapter_starter_SOURCES = tests/unit/test_adapter_starter.c tests/unit/starter_rig.c \
+	tests/unit/starter_rig.h
 tests_unit_test_adapter_starter_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_starter_LDADD = $(harness_libs)
 tests_unit_test_adapter_starting_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
@@ -241,16 +254,19 @@ tests_unit_test_adapter_runners_LDADD = $(harness_libs)
 tests_unit_test_adapter_machine_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_machine_LDADD = $(harness_libs)
 endif
-EXTRA_DIST += scheduler-adapters/template.c tests/t/toy-batch tests/unit/adapter_named.h tests/unit/adapter_harness.c tests/unit/adapter_harness.h tests/unit/batch_site.c tests/unit/batch_site.h tests/unit/alps_site.h
+EXTRA_DIST += scheduler-adapters/template.c tests/t/toy-batch tests/unit/adapter_named.h tests/unit/adapter_harness.c \
+	tests/unit/adapter_harness.h tests/unit/batch_site.c tests/unit/batch_site.h tests/unit/alps_site.h
 
 slurm_tests = tests/t/0650-slurm.t \
-	tests/t/0652-slurm-accounts.t tests/t/0653-slurm-arrays.t tests/t/0654-srun.t tests/t/0656-slurmrestd-accounts.t tests/t/0657-slurm-ids.t \
+	tests/t/0652-slurm-accounts.t tests/t/0653-slurm-arrays.t tests/t/0654-srun.t tests/t/0656-slurmrestd-accounts.t \
+	tests/t/0657-slurm-ids.t \
 	tests/t/0660-slurm-heat.t tests/t/0661-two-systems.t tests/t/0662-slurm-short-jobs.t tests/t/0676-pilots-slurm.t
 dist_check_SCRIPTS += $(slurm_tests) tests/slurm/private-slurm tests/slurm/rest-proxy
 EXTRA_DIST += tests/t/batch.sh tests/t/blocks.sh tests/t/private_server.py tests/t/slurm.sh tests/t/slurmrestd.sh
 TESTS += $(slurm_tests)
 
-pbs_tests = tests/t/0672-pbs-arrays.t tests/t/0673-pbs-orders.t tests/t/0674-pbs-words.t tests/t/0677-pilots-pbs.t tests/t/0679-pbs-mom.t
+pbs_tests = tests/t/0672-pbs-arrays.t tests/t/0673-pbs-orders.t tests/t/0674-pbs-words.t tests/t/0677-pilots-pbs.t \
+	tests/t/0679-pbs-mom.t
 dist_check_SCRIPTS += $(pbs_tests) tests/pbs/private-pbs tests/pbs/pbsdsh
 EXTRA_DIST += tests/t/pbs.sh tests/pbs/pbs_commands.py tests/pbs/pbs_jobs.py
 TESTS += $(pbs_tests)

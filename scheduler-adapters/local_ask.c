@@ -76,7 +76,7 @@ static void look_all(uv_work_t *work)
     local_look_starting(q->looked, q->nunknown, &q->a->closing);
 }
 
-/* Returns the job in memory, which is adopted now if its runner lives; NULL where it has none. */
+/* Returns the job in memory, which is adopted now if its runner lives; NULL if it has none. */
 static struct local_job *local_job_adopt(struct local_question *q, struct unknown *u, const struct local_look *look)
 {
     struct local_job *job = local_job_find(q->a, u->name);
@@ -119,7 +119,7 @@ static void cancel_known(struct local_job *job)
     }
 }
 
-/* Answers an order; job is NULL where there is none, or it has ended. */
+/* Answers an order; job is NULL if there is none, or it has ended. */
 static void local_order_obey(struct adapter *a, struct local_job *job, int sig, adapter_done_cb *cb, void *arg)
 {
     struct error err = {0};

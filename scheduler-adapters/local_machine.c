@@ -24,7 +24,7 @@ static int64_t default_slots(void)
     return n > 2 ? n : 2;
 }
 
-/* Returns the number in a file, or INT64_MAX where there is none. */
+/* Returns the number in a file, or INT64_MAX if there is none. */
 static int64_t read_limit(const char *path)
 {
     long long limit;

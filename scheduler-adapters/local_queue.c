@@ -167,7 +167,7 @@ static void queue_retry(uv_timer_t *timer)
     local_schedule(timer->data);
 }
 
-/* Tells whether the cause may pass: the machine cannot create a process, or the daemon has no free descriptors or no
+/* Returns whether the cause may pass: the machine cannot create a process, or the daemon has no free descriptors or no
  * disk space. */
 static bool error_passes(int error)
 {

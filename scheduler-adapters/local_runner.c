@@ -206,7 +206,7 @@ int local_adopt(struct local_job *job, const struct claim *claim)
     job->pid = claim->pid;
     job->start_time = claim->start_time;
     job->pidfd = pidfd_open_(claim->pid);
-    local_gpus_take_back(job); /* GPUs that the job was given, where another runner of it was first */
+    local_gpus_take_back(job); /* GPUs that the job was given, if another runner of it was first */
     local_gpus_note(job, claim->gpus);
     /* checked with the pidfd open, so that the answer is about the process that the pidfd holds */
     if (!claim_alive(claim)) {

@@ -1,6 +1,6 @@
-/* The start of a runner: as a copy of the starter, or else anew on a worker thread. posix_spawn() returns only when the
- * new process has got a CPU and begun its program; on a busy machine that takes milliseconds, for which the loop must
- * not wait. */
+/* Starts a runner: as a copy of the starter, or else as a new process, on a worker thread. posix_spawn() returns only
+ * when the new process has got a CPU and begun its program. On a busy machine that needs milliseconds, for which the
+ * loop must not wait. */
 #include "scheduler-adapters/local.h"
 
 #include "common/jobfd.h"

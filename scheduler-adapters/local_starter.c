@@ -1,5 +1,5 @@
-/* The starter: a process that stands by to become the runners (tasks/proto/starter.h). Where there is none, a runner is
- * started anew by local_start.c. A starter that is gone is replaced, but not more often than every AGAIN_MS.
+/* The starter: a process that stands by to become the runners (tasks/proto/starter.h). If there is none, local_start.c
+ * starts a new process for each runner. A starter that is gone is replaced, but not more often than every AGAIN_MS.
  *
  * A starter that goes with unanswered orders may have carried one out. Then a second runner is started for the job,
  * which finds the claim of the first, as in any case of two runners for a job. */
@@ -149,14 +149,14 @@ static void raise_starter(struct adapter *a)
     uv_queue_work(a->host.loop, &r->work, do_raise, starter_raised);
 }
 
-/* Writes the order. Returns its size, 0 where it is too long. */
+/* Writes the order. Returns its size, 0 if it is too long. */
 static size_t write_order(const struct local_job *job, char order[STARTER_ORDER_MAX])
 {
     char *option = job->a->have.gpus > 0 ? local_gpus_option(job) : NULL;
     const char *gpus = option != NULL ? strchr(option, '=') + 1 : "";
     int n = snprintf(order, STARTER_ORDER_MAX, "%s%c%s%c%s", job->name, 0, job->dir, 0, gpus);
     bool fits = strlen(job->name) < STARTER_MARK_ROOM && n + 1 < STARTER_ORDER_MAX;
-    size_t size = (size_t)n + (option != NULL); /* the third string is left out where GPUs are not counted */
+    size_t size = (size_t)n + (option != NULL); /* the third string is left out if GPUs are not counted */
 
     free(option);
     return fits ? size : 0;

@@ -23,7 +23,7 @@ static int refuse_option(const struct option_reading *r, const char *why)
                     json_string_value(json_array_get(r->extra, r->i)), r->syntax->program, why);
 }
 
-/* Checks the value of an option that a rule is about. value "": it is in the next word. */
+/* Checks the value of an option that a rule is about. If `value` is "", the value is in the next word. */
 static int check_option_value(const struct option_reading *r, const struct option_rule *rule, const char *value)
 {
     const char *next = json_string_value(json_array_get(r->extra, r->i + 1));

@@ -1,5 +1,5 @@
 /* Options that neither a spec nor a setting may give to the command that submits jobs, since the adapter or the daemon
- * relies on them: they would send a job elsewhere, give it another name or command, or change what is printed. */
+ * relies on them. They would send a job elsewhere, give it another name or command, or change the command's output. */
 #ifndef SCHEDULER_ADAPTERS_OPTIONS_H
 #define SCHEDULER_ADAPTERS_OPTIONS_H
 #include "common/error.h"
@@ -14,7 +14,7 @@ struct option_rule {
     const char *instead; /* a clause: how the same is done by stretto, or why it cannot be */
 };
 
-/* How a command reads its options. Where a word can be read in two ways, it is refused. */
+/* The syntax of a command's options. If a word can be read in two ways, it is refused. */
 struct option_syntax {
     const char *program;            /* its name */
     const char *valued;             /* the letters that take a value, in the same word or the next one */

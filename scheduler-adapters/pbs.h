@@ -63,7 +63,7 @@ void pbs_row_set(struct batch_rows *rows, const char *attribute, const char *val
 void pbs_rows_end(struct batch_rows *rows); /* the last row is whole: it is kept if the job is the daemon's */
 void pbs_status(enum pbs_kind kind, const struct batch_row *row, struct adapter_status *status);
 
-/* pbs_json.c, pbs_xml.c: read the output of qstat, and change the text; -1 where it is not whole. Callable from any
+/* pbs_json.c, pbs_xml.c: read the output of qstat, and change the text; -1 if it is not whole. Callable from any
  * thread. */
 int pbs_json_parse(struct batch_rows *rows, char *text, size_t size, struct error *err);
 int pbs_xml_parse(struct batch_rows *rows, char *text, size_t size, struct error *err);

@@ -47,7 +47,7 @@ static bool is_json_value(const char *token, size_t n)
     return value != NULL;
 }
 
-/* Writes the token as a JSON value, or as a string where it is no valid value. */
+/* Writes the token as a JSON value, or as a string if it is no valid value. */
 static char *add_token(char *out, const char *token, size_t n)
 {
     bool is_bare = is_json_value(token, n);
@@ -123,7 +123,7 @@ static bool mentions_ours(const char *at, const char *end)
     return memmem(at, (size_t)(end - at), PBS_NAME_VARIABLE, strlen(PBS_NAME_VARIABLE)) != NULL;
 }
 
-/* Parses job by job, so that a user's odd variables spoil only that user's job; -1 where a job of the daemon cannot be
+/* Parses job by job, so that a user's odd variables spoil only that user's job; -1 if a job of the daemon cannot be
  * read. */
 static int parse_each(struct batch_rows *rows, const char *text)
 {
@@ -148,7 +148,7 @@ static int parse_each(struct batch_rows *rows, const char *text)
     return 0;
 }
 
-/* Tells whether the text ends with the bracket that closes the whole, alone on the last line. */
+/* Returns whether the text ends with the bracket that closes the whole, alone on the last line. */
 static bool is_whole_json(const char *text, size_t size)
 {
     while (size > 0 && strchr(" \t\r\n", text[size - 1]) != NULL)

@@ -48,7 +48,7 @@ int pbs_parse(struct batch_rows *rows, char *text, size_t size, struct error *er
     return rows->kind == PBS_KIND_TORQUE ? pbs_xml_parse(rows, text, size, err) : pbs_json_parse(rows, text, size, err);
 }
 
-/* Where some of the ids are not known, qstat says so for each, lists the others, and exits with another status than
+/* If some of the ids are not known, qstat says so for each, lists the others, and exits with another status than
  * 0. */
 static void listed_back(void *arg, struct command_result *result)
 {

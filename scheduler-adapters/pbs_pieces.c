@@ -1,6 +1,6 @@
-/* A listing in pieces. The listing of all jobs with each job of each array, which qstat prints by -t, may not come: of
- * a server that deletes thousands of jobs it has taken all memory of a host. Then all jobs are listed without -t, and
- * each array of ours by itself; and so for a while, since the next one may not come either. */
+/* A listing in pieces. `qstat -t` lists all jobs with each job of each array. It may not come: on a server that deletes
+ * thousands of jobs it has used up all memory of a host. Then all jobs are listed without -t, and each array of ours by
+ * itself. That goes on for a while, since the next full listing may not come either. */
 #include "scheduler-adapters/pbs.h"
 
 #include "common/xalloc.h"

@@ -11,7 +11,7 @@
 
 #define SIGNAL_MAX 64
 
-/* The meanings of Exit_status where PBS itself ended the job, or could not begin it. */
+/* The meanings of Exit_status if PBS itself ended the job, or could not begin it. */
 static const struct {
     enum pbs_kind kind;
     int status;
@@ -68,7 +68,7 @@ static bool is_subjob(const struct batch_row *row)
     return strchr(row->id, '[') != NULL && !is_array(row);
 }
 
-/* Expands an array: OpenPBS reports waiting subjobs only by the array's indices. It does not tell how often they ran,
+/* Expands an array: OpenPBS reports waiting subjobs only by the array's indices. It does not report how often they ran,
  * which may be once for a subjob that was put back. */
 static void expand_pbs_array(struct batch_rows *rows, struct batch_row *row)
 {

@@ -64,7 +64,7 @@ static bool asked_by_site(const struct pbs_attempt *t, const char *what)
     return words_mention(t->pbs->batch.extra, what) || words_mention(t->s->extra, what);
 }
 
-/* Adds `nodes` chunks, some of which hold one task more than the others where the tasks do not divide evenly. */
+/* Adds `nodes` chunks, some of which hold one task more than the others if the tasks do not divide evenly. */
 static void add_chunks(struct words *words, const struct pbs_attempt *t)
 {
     const struct adapter_resources *want = &t->s->job.resources;

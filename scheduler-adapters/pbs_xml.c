@@ -65,7 +65,7 @@ int pbs_xml_parse(struct batch_rows *rows, char *text, size_t size, struct error
 
     while (size > 0 && strchr(" \n\r\t", text[size - 1]) != NULL)
         size--;
-    if (size == 0) /* old versions print nothing where there are no jobs */
+    if (size == 0) /* old versions print nothing if there are no jobs */
         return 0;
     parser = XML_ParserCreate("UTF-8");
     XML_SetUserData(parser, &r);

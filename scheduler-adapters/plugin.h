@@ -3,13 +3,15 @@
 #define SCHEDULER_ADAPTERS_PLUGIN_H
 #include "scheduler-adapters/adapter.h"
 
-/* Opens a plugin. NULL with err where it is refused: "plugin_not_safe" (somebody else could have put it there, or can
- * change it), "plugin_unusable" (it cannot be loaded, is no adapter, or lacks a method), "plugin_wrong_version". It
- * stays loaded for as long as the program runs. */
+/* Opens a plugin, which stays loaded for as long as the program runs. Returns NULL with err if it is refused:
+ *
+ * - "plugin_not_safe": somebody else could have put it there, or can change it
+ * - "plugin_unusable": it cannot be loaded, is no adapter, or lacks a method
+ * - "plugin_wrong_version" */
 const struct adapter_ops *plugin_open(const char *path, struct error *err);
 
 /* Lists the paths of the files *.so in a directory, in alphabetical order; the list is ended by NULL, and the caller
- * frees it with its strings. NULL with err where the directory cannot be read ("plugin_unusable"), or others can write
+ * frees it with its strings. NULL with err if the directory cannot be read ("plugin_unusable"), or others can write
  * to it ("plugin_not_safe"). */
 char **plugin_list(const char *dir, struct error *err);
 

@@ -1,6 +1,6 @@
 /* Requests to a batch system's HTTP server, on the loop. They never block, have a time limit and bounded answers, and
- * each gets exactly one result. Every request has a connection of its own: a connection that is kept may be closed just
- * when the next request has been sent on it, and then nobody could tell whether a second try would do the same thing
+ * each gets exactly one result. Every request has a connection of its own. A connection that is kept may be closed just
+ * when the next request has been sent on it. Nobody could then know whether a second try would do the same thing
  * twice. */
 #ifndef SCHEDULER_ADAPTERS_REST_H
 #define SCHEDULER_ADAPTERS_REST_H
@@ -39,7 +39,7 @@ typedef void rest_cb(void *arg, struct rest_result *result);
 
 struct rest;
 
-/* At most `most` requests are under way at once; the others wait, in order. NULL with err where the address is not
+/* At most `most` requests are under way at once; the others wait, in order. NULL with err if the address is not
  * valid; err->pointer names the setting ("/url"). Nothing is connected yet. */
 struct rest *rest_create(uv_loop_t *loop, const struct rest_place *place, unsigned most, struct error *err);
 

@@ -40,7 +40,7 @@ static void site_known(void *arg)
     slurm_time_ready(waiting.slurm, waiting.go, waiting.arg);
 }
 
-/* Asks how large an array may be, where arrays are used, and how long jobs may take. */
+/* Asks how large an array may be, if arrays are used, and how long jobs may take. */
 static void slurm_ready(struct adapter *a, void (*go)(void *arg), void *arg)
 {
     struct slurm_waiting *waiting = xcalloc(1, sizeof *waiting);

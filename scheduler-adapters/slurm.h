@@ -50,7 +50,7 @@ extern const char *const slurm_environment[]; /* the daemon's variables that com
 /* slurm_rows.c: reads the output of commands. */
 enum slurm_format { SLURM_ROWS_SQUEUE, SLURM_ROWS_SACCT }; /* the kinds of struct batch_rows */
 extern const char slurm_squeue_format[], slurm_sacct_format[];
-/* Reads the rows of squeue or sacct; incomplete lines are left out, and -1 tells that the last line is cut off. */
+/* Reads the rows of squeue or sacct. Incomplete lines are left out; -1 says that the last line is cut off. */
 int slurm_parse(struct batch_rows *rows, char *text, size_t size, struct error *err);
 /* reads a job completion log (JobCompLoc) */
 void slurm_parse_record(struct batch_rows *rows, const char *log, size_t size);
@@ -62,7 +62,7 @@ void slurm_status(const struct adapter *a, const struct batch_row *row, struct a
 /* slurm_past.c: finds out about jobs that squeue does not show. It never fails: jobs that it finds nothing about are
  * left out. */
 void slurm_past(struct adapter *a, const char *const *ids, size_t n, int64_t since, batch_look_cb *cb, void *arg);
-/* time limit of a question: where the database hangs it would take a minute, and delay a poll as much */
+/* time limit of a question: if the database hangs it would take a minute, and delay a poll as much */
 #define SLURM_PAST_MS 10000
 /* Joins as many ids as go into one question, with `between` between them; the caller frees the result. */
 char *slurm_past_ids(const char *const *ids, size_t n, const char *between);
@@ -86,18 +86,18 @@ void slurm_site_ready(struct slurm *a, void (*go)(void *arg), void *arg);
 
 /* slurm_submit.c */
 void slurm_send(struct batch_group *group);
-/* Returns the script of a job, or of each job of an array, which becomes the runner; the caller frees it. minutes: its
- * limit; 0: none was asked for. */
+/* Returns the script of a job, or of each job of an array, which becomes the runner; the caller frees it. `minutes` is
+ * its limit; 0: none was asked for. */
 char *slurm_script(const struct batch_group *group, int64_t minutes);
 char *slurm_log_pattern(const struct batch_group *group); /* the file for its output; to be freed */
 char *slurm_workdir(const struct batch_group *group);
 void slurm_task_id(const char *id, int64_t task, char *out, size_t size); /* writes "12_3" */
-/* Tells whether Slurm's words are about an error that may pass. */
+/* Returns whether Slurm's words are about an error that may pass. */
 bool slurm_is_for_now(const char *said);
-/* Tells whether words that refuse a job do so for good (ADAPTER_REFUSED), or nobody knows (ADAPTER_UNCLEAR). */
+/* Returns ADAPTER_REFUSED if the words refuse a job for good, or ADAPTER_UNCLEAR if that is not known. */
 enum adapter_answer slurm_refusal(const char *said);
 int64_t slurm_tasks(const struct adapter_resources *want); /* the number of tasks in all */
-/* Returns how many tasks a node has at most, so that they are spread evenly; 0 where there is one node. */
+/* Returns how many tasks a node has at most, so that they are spread evenly; 0 if there is one node. */
 int slurm_tasks_per_node(const struct adapter_resources *want);
 
 /* slurm_options.c */

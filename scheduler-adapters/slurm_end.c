@@ -1,6 +1,6 @@
-/* Takes a waiting job out of the queue. The job is held first: then it cannot start any more, and a cancel certainly
- * finds it not started. Holding also makes a task of an array a job of its own; without that, a scancel that looks at
- * the state would cancel the whole array if all of it waits. */
+/* Takes a waiting job out of the queue. The job is held first: it then cannot start any more, and a cancel certainly
+ * finds it not started. Holding also makes a task of an array a job of its own. Without that, a scancel for a given
+ * state would cancel the whole array if all of it waits. */
 #include "scheduler-adapters/slurm.h"
 
 #include "common/xalloc.h"
@@ -16,7 +16,7 @@ static void ignore_answer(void *arg, enum adapter_answer answer, const struct er
 {
 }
 
-/* Withdraws a job whose launch failed because of a faulty node: then it is over, and the daemon starts it anew. */
+/* Withdraws a job whose launch failed because of a faulty node. It is then over, and the daemon starts it again. */
 void slurm_waits(struct adapter *a, const struct batch_row *row)
 {
     if (strcmp(row->reason, HELD) != 0)

@@ -1,5 +1,5 @@
-/* Looks up jobs that squeue has forgotten: by sacct where the site keeps accounts, else in the job completion log where
- * that is a file that can be read here. Both only help to give a reason for an end: a job's own records tell what it
+/* Looks up jobs that squeue has forgotten: by sacct if the site keeps accounts, else in the job completion log if
+ * that is a file that can be read here. Both only help to give a reason for an end: a job's own records report what it
  * did. */
 #include "scheduler-adapters/slurm.h"
 

@@ -40,7 +40,7 @@ static const char *const hopeless[] = {
     "AccountNotAllowed", "QOSNotAllowed", "ReservationDeleted", "ReservationInvalid", NULL,
 };
 
-/* The same, where a job is beyond a limit, which the site may change. */
+/* The same, if a job is beyond a limit, which the site may change. */
 static const char *const limits[] = {
     "PartitionTimeLimit", "PartitionNodeLimit", "MaxMemPerLimit", "AssocMaxCpuPerJobLimit", "AssocMaxNodePerJobLimit",
     "AssocMaxMemPerJob", "AssocMaxGRESPerJob", "AssocMaxWallDurationPerJobLimit", "AssocMaxCpuMinutesPerJobLimit",

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Finds the value of "KEY   = value"; "" where there is none. */
+/* Finds the value of "KEY   = value"; "" if there is none. */
 static void config_value(const char *text, const char *key, char *out, size_t size)
 {
     const char *at = text;

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Words of sbatch where the controller did not answer, or not whole: nobody knows whether it has the job. The three
- * lists below are of refusals, by which it certainly has not. Any other error of sbatch is a refusal, and nobody knows
- * whether for good: rules of the site's own (job_submit plugins) refuse in any words, and so do limits that a QOS
- * denies. */
+/* Words of sbatch if the controller did not answer, or not in full: nobody knows whether it has the job. The three
+ * lists below are of refusals, by which it certainly has not. Any other error of sbatch is a refusal of which nobody
+ * knows whether it is for good. Rules of the site's own (job_submit plugins) refuse in any words, and so do limits that
+ * a QOS denies. */
 /* clang-format off */
 static const char *const for_now[] = {
     "Unable to contact slurm controller", "Socket timed out", "Zero Bytes were transmitted", "Connection refused",
@@ -99,7 +99,7 @@ static void add_slurm_resources(struct words *words, const struct adapter_resour
 }
 
 /* Makes the beginning of a script. Until the runner has set its signals up, the ones meant for it must not kill the
- * shell. The script tells the runner when Slurm ends the job, which current versions of Slurm do not. */
+ * shell. The script signals the runner when Slurm ends the job, which current versions of Slurm do not. */
 static char *prologue(int64_t minutes)
 {
     return minutes > 0 ? xasprintf("trap '' USR1 USR2; export STRETTO_JOB_END=$(($(date +%%s) + %lld));",
@@ -212,7 +212,7 @@ enum adapter_answer slurm_refusal(const char *said)
     return batch_says(said, for_good) ? ADAPTER_REFUSED : ADAPTER_UNCLEAR;
 }
 
-/* Interprets an answer such as "12;cluster", which sbatch gives where a wrapper or defaults of the user's have named a
+/* Interprets an answer such as "12;cluster", which sbatch gives if a wrapper or defaults of the user's have named a
  * cluster. No job is looked for on another cluster. */
 static enum adapter_answer check_cluster(const struct slurm *a, const char *id, const char *cluster, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* The adapter for Slurm over its REST server. It tells Slurm the same things as the slurm adapter (slurm.h) and
+/* The adapter for Slurm over its REST server. It gives Slurm the same orders as the slurm adapter (slurm.h) and
  * interprets the answers alike; only the transport differs. A listing shows the numbers of an array's waiting tasks
  * only as far as their ranges fit into 64 characters. Therefore an array has no gaps in its numbers, and asks that all
  * of its tasks may run at once: the listing shows that number, and so how many tasks there are. */
@@ -46,31 +46,31 @@ void slurmrestd_ask_accounts(struct slurmrestd *a, const char *path, rest_cb *cb
 /* Returns the newest version that is understood, among the paths below this root ("slurm") in a description of the
  * server; 0: none. */
 int slurmrestd_version_in(const char *text, const char *root);
-/* Tells whether the description has this version. */
+/* Returns whether the description has this version. */
 bool slurmrestd_has_version(const char *text, const char *root, int version);
 
 /* slurmrestd_said.c: reads the errors in the server's answers. */
 struct slurmrestd_said {
-    char text[400]; /* in Slurm's words; "" where there are none */
+    char text[400]; /* in Slurm's words; "" if there are none */
     int number;     /* Slurm's error number; 0: none */
 };
 void slurmrestd_read_said(const struct rest_result *result, struct slurmrestd_said *said);
-/* Fails, with the reason, where the server did not answer with status 200. */
+/* Fails, with the reason, if the server did not answer with status 200. */
 int slurmrestd_check(const struct slurmrestd *a, const struct rest_result *result, struct error *err);
 
 /* slurmrestd_rows.c */
 /* Returns 5 for 5, "5" or {"set": true, "number": 5}; -1 for anything else. */
 int64_t slurmrestd_number(const json_t *value);
-/* Reads the jobs of the rows' user (kind: the user's number) from /slurm/…/jobs or /slurmdb/…/jobs. -1 where the
+/* Reads the jobs of the rows' user (kind: the user's number) from /slurm/…/jobs or /slurmdb/…/jobs. -1 if the
  * answer is not whole, or reports an error. */
 int slurmrestd_parse(struct batch_rows *rows, char *text, size_t size, struct error *err);
 
-/* Counts the user's jobs in /slurm/…/jobs that were there at that time or since, and each task of an array; none are
- * missing, but some may be too many. -1 as for slurmrestd_parse(). */
+/* Counts the user's jobs in /slurm/…/jobs that were there at that time or since, and each task of an array. None are
+ * missing, but some may be too many. Returns -1 as slurmrestd_parse(). */
 int64_t slurmrestd_count(struct batch_rows *rows, const char *text, size_t size, int64_t since, struct error *err);
 
 /* slurmrestd_options.c: puts sbatch's options into a job of the API, as far as the API has a counterpart (job NULL:
- * only checks). -1 with the place, below `at`, of an option that has none, or whose value is wrong. */
+ * only checks). Returns -1 with the place, below `at`, of an option that has none, or whose value is wrong. */
 int slurmrestd_options(const json_t *extra, const char *at, int version, json_t *job, struct error *err);
 void slurmrestd_set_gpus(json_t *job, int version, int64_t gpus); /* GPUs on each node */
 json_t *slurmrestd_make_number(int version, int64_t number);
@@ -86,13 +86,13 @@ void slurmrestd_read_times(struct slurm_times *times, const char *text);
 
 /* slurmrestd_submit.c */
 void slurmrestd_send(struct batch_group *group);
-/* Returns the document that submits a job, or an array; the caller frees it. NULL with err where an option has no
+/* Returns the document that submits a job, or an array; the caller frees it. NULL with err if an option has no
  * counterpart. */
 char *slurmrestd_document(const struct batch_group *group, const json_t *site_extra, const char *script,
                           const char *const *env, int64_t minutes, int version, struct error *err);
 
-/* slurmrestd_limits.c: answers a group of one job that violates a limit; the server does not tell which limit, as it
- * tells sbatch. */
+/* slurmrestd_limits.c: answers a group of one job that violates a limit. The server does not report which limit; sbatch
+ * gets that. */
 void slurmrestd_look_for_limit(struct batch_group *group, const char *words);
 /* The limits on the number of jobs, read from the answers about QOS and about associations, either of which may be
  * NULL. */

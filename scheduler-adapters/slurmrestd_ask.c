@@ -18,7 +18,7 @@ struct ask {
     void *arg;
 };
 
-/* Returns the next "ROOT/v0.0.VERSION" after `at`, where the server may write the slash as "\/"; NULL: there is
+/* Returns the next "ROOT/v0.0.VERSION" after `at`, in which the server may write the slash as "\/"; NULL: there is
  * none. */
 static const char *next_version(const char *text, const char *at, const char *root, long *version)
 {

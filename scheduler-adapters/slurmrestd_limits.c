@@ -1,8 +1,8 @@
-/* The error "Job violates accounting/QOS policy": sbatch is also told which limit it is, but a REST client is not.
- * Where this user has too many jobs, the job waits until there are fewer; where it is too large or too long, and Slurm
+/* Handles the error "Job violates accounting/QOS policy". sbatch learns which limit it is, but a REST client does not.
+ * If this user has too many jobs, the job waits until there are fewer. If the job is too large or too long, and Slurm
  * refuses such jobs instead of letting them wait (DenyOnLimit), it never runs. So the adapter finds out whether any
- * limit on the number of jobs can have been reached: if none can, the job is refused; if that cannot be known, it
- * waits. (Older API versions do not tell a QOS's GrpSubmitJobs.) */
+ * limit on the number of jobs can have been reached. If none can, the job is refused; if that cannot be known, it
+ * waits. (Older API versions do not report a QOS's GrpSubmitJobs.) */
 #include "scheduler-adapters/slurmrestd.h"
 
 #include "common/xalloc.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#define OLDEST 38 /* v0.0.38; earlier versions tell only how many jobs of a QOS may run, not how many there may be */
+#define OLDEST 38 /* v0.0.38; earlier versions report only how many jobs of a QOS may run, not how many there may be */
 #define AGAIN_MS 60000 /* waiting jobs are tried again and again, and not each time are three questions justified */
 #define CLOCKS_S 300   /* the difference that is allowed between Slurm's clock and this one */
 
@@ -106,7 +106,7 @@ static void jobs_counted(void *arg, struct rest_result *result)
     decide_doubt(doubt, n >= 0 && n < doubt->limits.most);
 }
 
-/* Tells whether there is an answer, and it is whole. */
+/* Returns whether there is an answer, and it is whole. */
 static bool read_limits(struct doubt *doubt, struct rest_result *result, const char *what)
 {
     json_t *doc = result->status == 200 ? json_loadb(result->body, result->size, 0, NULL) : NULL;

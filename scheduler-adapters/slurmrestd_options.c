@@ -50,7 +50,7 @@ static int refuse_unknown(const char *place, const char *word, struct error *err
                     "slurmrestd has no counterpart of the option \"%.60s\"; there are, of sbatch's: %s", word, known);
 }
 
-/* Finds the option, with its value where the word has one: "--name=value", "-xvalue". */
+/* Finds the option, with its value if the word has one: "--name=value", "-xvalue". */
 static const struct option *find_rest_option(const char *word, const char **value)
 {
     const char *equals = strchr(word, '=');

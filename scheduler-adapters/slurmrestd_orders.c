@@ -1,5 +1,5 @@
 /* Orders about jobs, by a request for each. Servers before v0.0.39 pass a signal on to all processes of a job, not to
- * its runner alone; a runner that was told to end regards tasks that die at the same time as ended by that order. */
+ * its runner alone. A runner that gets such a signal regards tasks that die at the same time as ended by that order. */
 #include "scheduler-adapters/slurmrestd.h"
 
 #include "common/xalloc.h"
@@ -22,7 +22,7 @@ struct rest_withdrawal {
     char path[100];
 };
 
-/* Returns 0 where the order is done, or there is no such job any more. */
+/* Returns 0 if the order is done, or there is no such job any more. */
 static int check_order(const struct slurmrestd *a, const struct rest_result *result, struct error *err)
 {
     struct slurmrestd_said said;

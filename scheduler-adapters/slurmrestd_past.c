@@ -1,6 +1,6 @@
-/* Looks up jobs that the listing lacks in the accounts, where the server has them: the same as sacct, over REST. The
+/* Looks up jobs that the listing lacks in the accounts, if the server has them: the same as sacct, over REST. The
  * question is by ids, and the answer is compared by names, since ids are used again. It only helps to give a reason for
- * an end: a job's own records tell what it did. */
+ * an end: a job's own records report what it did. */
 #include "scheduler-adapters/slurmrestd.h"
 
 #include "common/xalloc.h"

@@ -1,5 +1,5 @@
-/* Reads /jobs of Slurm and of its accounts, in all versions of the API: numbers were texts, then numbers, then objects;
- * a state was one word, then a list of a word and flags. */
+/* Reads /jobs of Slurm and of its accounts, in all versions of the API. Numbers were texts, then numbers, then objects.
+ * A state was one word, then a list of a word and flags. */
 #include "scheduler-adapters/slurmrestd.h"
 
 #include <stdio.h>
@@ -52,7 +52,7 @@ static const char *job_state_word(const json_t *state)
     return json_string_value(json_array_get(state, 0));
 }
 
-/* Compares the user's number where the answer has no name. */
+/* Compares the user's number if the answer has no name. */
 static bool is_job_ours(const struct batch_rows *rows, const json_t *job)
 {
     const char *user = json_string_value(json_object_get(job, "user_name"));
@@ -67,7 +67,7 @@ static int64_t at_least_0(int64_t number)
     return number > 0 ? number : 0;
 }
 
-/* Writes "12", or "12_3", or "12_" for a row that stands for the waiting tasks of an array; "" where there is no id. */
+/* Writes "12", or "12_3", or "12_" for a row that stands for the waiting tasks of an array; "" if there is no id. */
 static void make_id(const json_t *job, const json_t *array_id, const json_t *task_id, char *out, size_t size)
 {
     int64_t id = slurmrestd_number(json_object_get(job, "job_id")), array = slurmrestd_number(array_id);
@@ -156,7 +156,7 @@ static void parse_job(struct batch_rows *rows, const json_t *job)
         expand_rest_array(rows, job);
 }
 
-/* Adds a job of the accounts. For tasks that have never become jobs of their own the accounts tell nothing of use. */
+/* Adds a job of the accounts. The accounts have nothing useful about tasks that have never become jobs of their own. */
 static void parse_accounted(struct batch_rows *rows, const json_t *job)
 {
     const json_t *state = json_object_get(job, "state"), *times = json_object_get(job, "time");

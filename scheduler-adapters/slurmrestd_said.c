@@ -48,7 +48,7 @@ void slurmrestd_read_said(const struct rest_result *result, struct slurmrestd_sa
     json_decref(doc);
 }
 
-/* Tells whether the token may be the cause: some servers report that it has expired only in their own log. */
+/* Returns whether the token may be the cause: some servers report that it has expired only in their own log. */
 static bool may_be_the_token(const struct slurmrestd *a, const struct rest_result *result,
                              const struct slurmrestd_said *said)
 {

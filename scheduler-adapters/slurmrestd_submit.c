@@ -53,7 +53,7 @@ static void set_resources(json_t *job, const struct adapter_resources *want, int
     set_text(job, "account", want->account);
 }
 
-/* Sets the array's numbers, and the number of tasks that may run at once to all of them: the listing shows that number,
+/* Sets the array's numbers, and the number of tasks that may run at once to all of them. The listing shows that number,
  * so that it is known which tasks may wait when the list of them is cut off. */
 static void set_array(json_t *job, const struct batch_group *group)
 {
@@ -116,7 +116,7 @@ static bool is_limit(const struct slurmrestd_said *said)
     return said->number == ACCOUNTING_POLICY;
 }
 
-/* Tells whether it is an error of Slurm about the job, or of the server about the document. */
+/* Returns whether it is an error of Slurm about the job, or of the server about the document. */
 static bool is_refusal(const struct rest_result *result, const struct slurmrestd_said *said)
 {
     if (said->text[0] == '\0' || slurm_is_for_now(said->text) || is_limit(said))

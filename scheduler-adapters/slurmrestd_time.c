@@ -11,7 +11,7 @@ struct times_waiting {
     void *arg;
 };
 
-/* Returns a partition's limit: max_time_limit in old versions, maximums.time in later ones; INT64_MAX where there is
+/* Returns a partition's limit: max_time_limit in old versions, maximums.time in later ones; INT64_MAX if there is
  * none. */
 static int64_t minutes_of(const json_t *partition)
 {

@@ -202,7 +202,7 @@ static char **environment_with(char *variable)
     return env;
 }
 
-/* Starts the run; `args` ends with NULL. done() is called later, even where the program cannot be started. */
+/* Starts the run; `args` ends with NULL. done() is called later, even if the program cannot be started. */
 static void command_start(struct program_run *c, const char *const *args, char *variable)
 {
     struct adapter *a = c->adapter;
@@ -318,14 +318,14 @@ static void template_destroy(struct adapter *a, void (*done)(void *arg), void *a
         template_give_up(a);
 }
 
-/* Looks for the program. Where this fails no job is submitted, and the user is told what is missing. */
+/* Looks for the program. If this fails no job is submitted, and the user is told what is missing. */
 static int template_ready(struct adapter *a, struct error *err)
 {
     return command_find(json_string_value(json_array_get(a->program, 0)), err);
 }
 
-/* Refuses only what can never run. Limits that were read long ago may have changed: when in doubt, let the batch system
- * refuse. err->pointer is relative to the resources: error_at(err, "resources_impossible", "/gpus", …). */
+/* Refuses only jobs that can never run. Limits that were read long ago may have changed: when in doubt, let the batch
+ * system refuse. err->pointer is relative to the resources: error_at(err, "resources_impossible", "/gpus", …). */
 static int template_check_job(struct adapter *a, const struct adapter_resources *want, struct error *err)
 {
     return 0;
@@ -397,7 +397,7 @@ static int by_name_and_rank(const void *a, const void *b)
     return order != 0 ? order : (x->place > y->place) - (x->place < y->place);
 }
 
-/* Returns the first line of that name; NULL where there is none. */
+/* Returns the first line of that name; NULL if there is none. */
 static struct template_line *find_line(struct template_line *lines, size_t n, char *name)
 {
     struct template_line key = {.word = {name}};
@@ -408,7 +408,7 @@ static struct template_line *find_line(struct template_line *lines, size_t n, ch
     return line;
 }
 
-/* Returns the lines, sorted; NULL where the list is not whole. */
+/* Returns the lines, sorted; NULL if the list is not whole. */
 static struct template_line *parse_lines(char *text, size_t *n)
 {
     struct template_line *lines = NULL;
@@ -444,7 +444,7 @@ static void fill_status(struct adapter_status *status, const struct template_lin
         snprintf(status->reason, sizeof status->reason, "%s", line->word[4]);
 }
 
-/* Answers one command for all jobs. Where it failed, or its output is not whole, the answer is ADAPTER_UNSURE for all
+/* Answers one command for all jobs. If it failed, or its output is not whole, the answer is ADAPTER_UNSURE for all
  * of them. ADAPTER_JOB_UNKNOWN means that the batch system answered, completely, without the job. */
 static void run_listed(struct program_run *c)
 {

@@ -11,7 +11,7 @@ struct words {
 
 void words_add(struct words *words, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void words_add_all(struct words *words, const json_t *strings); /* adds these strings; NULL: adds none */
-/* tells whether one of the strings contains `what`; NULL: there are none */
+/* whether one of the strings contains `what`; NULL: there are none */
 bool words_mention(const json_t *strings, const char *what);
 void words_fini(struct words *words);
 

@@ -14,7 +14,8 @@ AM_TESTS_ENVIRONMENT = \
 unit_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(JANSSON_CFLAGS) -Wno-missing-prototypes
 unit_libs = libcommon.la $(CMOCKA_LIBS) $(JANSSON_LIBS)
 
-# The longest tests of all rooms, those that mostly wait among the first; they and the unit tests, of which the first is the longest, are begun
+# The longest tests of all rooms, those that mostly wait among the first; they and the unit tests, of which the first is
+# the longest, are begun
 # before the others, so that none of them is left running alone in the end.
 long_tests = \
 	tests/t/0763-damaged-rows.t \
@@ -55,7 +56,9 @@ TESTS += $(unit_tests)
 endif
 
 # tests/bench/run runs the benchmarks, one file each.
-EXTRA_DIST += tests/bench/api.sh tests/bench/dashboard.sh tests/bench/dashboard_bench.py tests/bench/dispatch.sh tests/bench/engine.sh tests/bench/inodes.sh tests/bench/lib.sh tests/bench/metrics.sh tests/bench/million.sh tests/bench/million-killed.sh tests/bench/pilot.sh tests/bench/rungs.sh \
+EXTRA_DIST += tests/bench/api.sh tests/bench/dashboard.sh tests/bench/dashboard_bench.py tests/bench/dispatch.sh \
+	tests/bench/engine.sh tests/bench/inodes.sh tests/bench/lib.sh tests/bench/metrics.sh tests/bench/million.sh \
+	tests/bench/million-killed.sh tests/bench/pilot.sh tests/bench/rungs.sh \
 	tests/bench/run tests/bench/slurm.sh tests/bench/suggest.sh tests/bench/suggest_bench.py
 
 # The daemon as a whole.
@@ -82,7 +85,11 @@ e2e_tests = \
 	tests/t/0730-restart.t \
 	tests/t/0731-ends-and-starts.t \
 	tests/t/0732-run-dir-taken.t \
-	tests/t/0734-training-from.t tests/t/0727-unclosed.t tests/t/0728-ddp-cells.t tests/t/0729-learnt.t tests/t/0733-ranks-end.t tests/t/0735-ddp-resized.t tests/t/0737-unfinished-with-training.t tests/t/0738-training-ends-early.t tests/t/0739-training-survives.t tests/t/0749-training-resubmitted.t tests/t/0740-training.t tests/t/0745-training-goes-on.t tests/t/0746-ranks-go-on.t tests/t/0747-ranks-resized.t tests/t/0748-training-disturbed.t \
+	tests/t/0734-training-from.t tests/t/0727-unclosed.t tests/t/0728-ddp-cells.t tests/t/0729-learnt.t \
+	tests/t/0733-ranks-end.t tests/t/0735-ddp-resized.t tests/t/0737-unfinished-with-training.t \
+	tests/t/0738-training-ends-early.t tests/t/0739-training-survives.t tests/t/0749-training-resubmitted.t \
+	tests/t/0740-training.t tests/t/0745-training-goes-on.t tests/t/0746-ranks-go-on.t tests/t/0747-ranks-resized.t \
+	tests/t/0748-training-disturbed.t \
 	tests/t/0741-held.t \
 	tests/t/0742-held-killed.t \
 	tests/t/0743-missing-steps.t \
@@ -116,9 +123,12 @@ e2e_tests = \
 	tests/t/0796-archives.t
 TESTS += $(e2e_tests)
 dist_check_SCRIPTS += $(e2e_tests)
-EXTRA_DIST += tests/t/event_writer.py tests/t/report_check.py tests/t/rung-trial.py tests/t/rungs_check.py tests/t/stop-trial.py tests/t/stop_check.py tests/t/sweep_check.py tests/t/sweep_made.py tests/t/mllog_check.py tests/t/archives.sh tests/t/epochs.sh tests/t/families.sh tests/t/checkpoint-member.py
+EXTRA_DIST += tests/t/event_writer.py tests/t/report_check.py tests/t/rung-trial.py tests/t/rungs_check.py \
+	tests/t/stop-trial.py tests/t/stop_check.py tests/t/sweep_check.py tests/t/sweep_made.py tests/t/mllog_check.py \
+	tests/t/archives.sh tests/t/epochs.sh tests/t/families.sh tests/t/checkpoint-member.py
 
-# What kills, what is killed, and what asks; without sanitizers, since they are loaded into and run by programs of all sorts.
+# What kills, what is killed, and what asks; without sanitizers, since they are loaded into and run by programs of all
+# sorts.
 check_LTLIBRARIES += tests/t/killer.la
 tests_t_killer_la_SOURCES = tests/t/killer.c
 tests_t_killer_la_CFLAGS = -std=gnu11 $(WARN_FLAGS) -fno-sanitize=all
@@ -134,11 +144,13 @@ tests_t_durable_la_SOURCES = tests/t/durable.c
 tests_t_durable_la_CFLAGS = $(tests_t_killer_la_CFLAGS)
 tests_t_durable_la_LDFLAGS = $(tests_t_killer_la_LDFLAGS)
 tests_t_durable_la_LIBADD = -ldl
-# libstretto and libstretto-train for tests of which PyTorch takes most of the time, which it takes twice under a sanitizer.
+# libstretto and libstretto-train for tests of which PyTorch takes most of the time, which it takes twice under a
+# sanitizer.
 check_LTLIBRARIES += tests/plain/libstretto.la tests/plain/libstretto-train.la
 plain_proto = $(libstreamproto_la_SOURCES) $(libckptdir_la_SOURCES) $(libcommon_la_SOURCES)
 tests_plain_libstretto_la_SOURCES = $(libmember_la_SOURCES) $(plain_proto)
-tests_plain_libstretto_la_CFLAGS = -std=gnu11 $(WARN_FLAGS) -fno-sanitize=all $(JANSSON_CFLAGS) $(ZMQ_CFLAGS) $(XXHASH_CFLAGS)
+tests_plain_libstretto_la_CFLAGS = -std=gnu11 $(WARN_FLAGS) -fno-sanitize=all $(JANSSON_CFLAGS) $(ZMQ_CFLAGS) \
+	$(XXHASH_CFLAGS)
 tests_plain_libstretto_la_LDFLAGS = -avoid-version -shared -rpath /nowhere -export-symbols-regex '^stretto_'
 tests_plain_libstretto_la_LIBADD = $(ZMQ_LIBS) $(JANSSON_LIBS) -lpthread
 tests_plain_libstretto_train_la_SOURCES = $(libtrain_la_SOURCES) $(libjobproto_la_SOURCES) $(plain_proto)
@@ -153,8 +165,12 @@ check_PROGRAMS += tests/t/ask
 tests_t_ask_SOURCES = tests/t/ask.c
 tests_t_ask_CFLAGS = $(tests_t_killer_la_CFLAGS)
 tests_t_ask_LDFLAGS =
-EXTRA_DIST += tests/stall.py tests/t/chaos.sh tests/t/distributed-rank.py tests/t/cut.py tests/t/ranks-train.py tests/t/goes-on-rank.py tests/t/ddp-rank.py tests/t/ends-rank.py tests/t/accumulates-rank.py tests/t/cells-member.py tests/t/cells-rank.py tests/t/survive-rank.py tests/t/canned.py tests/t/canned.sh tests/t/terminal.py tests/t/pty_session.py
-EXTRA_DIST += tests/t/books.py tests/t/damage.py tests/t/durable.py tests/t/kills.sh tests/t/kills.py tests/t/kills_at.py tests/t/kills_books.py tests/t/kills_clients.py
+EXTRA_DIST += tests/stall.py tests/t/chaos.sh tests/t/distributed-rank.py tests/t/cut.py tests/t/ranks-train.py \
+	tests/t/goes-on-rank.py tests/t/ddp-rank.py tests/t/ends-rank.py tests/t/accumulates-rank.py tests/t/cells-member.py \
+	tests/t/cells-rank.py tests/t/survive-rank.py tests/t/canned.py tests/t/canned.sh tests/t/terminal.py \
+	tests/t/pty_session.py
+EXTRA_DIST += tests/t/books.py tests/t/damage.py tests/t/durable.py tests/t/kills.sh tests/t/kills.py \
+	tests/t/kills_at.py tests/t/kills_books.py tests/t/kills_clients.py
 # The fuzzers have a makefile of their own: they are built by clang, from the same sources.
 dist_check_SCRIPTS += tests/fuzz/run
 EXTRA_DIST += tests/fuzz/fuzz.h tests/fuzz/fuzz.mk tests/fuzz/http.dict tests/fuzz/spec.dict tests/fuzz/corpus \
@@ -196,7 +212,8 @@ tests_unit_test_training_event_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_training_event_LDADD = $(unit_libs)
 
 unit_tests += tests/unit/test_engine_sim
-tests_unit_test_engine_sim_SOURCES = tests/unit/test_engine_sim.c tests/unit/sparse_log.c tests/unit/unit.h tests/sim/specs.c tests/sim/specs.h \
+tests_unit_test_engine_sim_SOURCES = tests/unit/test_engine_sim.c tests/unit/sparse_log.c tests/unit/unit.h \
+	tests/sim/specs.c tests/sim/specs.h \
 	tests/sim/users.c tests/sim/users.h
 tests_unit_test_engine_sim_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_engine_sim_LDADD = $(sim_libs)
@@ -291,7 +308,10 @@ tests_bench_fill_members_SOURCES = tests/bench/fill_members.c
 tests_bench_fill_members_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(daemon_cflags)
 tests_bench_fill_members_LDADD = libdaemon.la libcommon.la $(JANSSON_LIBS)
 
-EXTRA_DIST += tests/bench/buffer.sh tests/bench/loader.sh tests/bench/loader_bench.py tests/bench/checkpoint.sh tests/bench/checkpoint_bench.py tests/bench/gpu.sh tests/bench/gpu_bench.py tests/bench/recovery.sh tests/bench/recovery_kills.py tests/bench/recovery_rank.py tests/bench/resize.sh tests/bench/stream.sh tests/bench/stream-memory.sh
+EXTRA_DIST += tests/bench/buffer.sh tests/bench/loader.sh tests/bench/loader_bench.py tests/bench/checkpoint.sh \
+	tests/bench/checkpoint_bench.py tests/bench/gpu.sh tests/bench/gpu_bench.py tests/bench/recovery.sh \
+	tests/bench/recovery_kills.py tests/bench/recovery_rank.py tests/bench/resize.sh tests/bench/stream.sh \
+	tests/bench/stream-memory.sh
 
 # Programs of the benchmarks (tests/bench/run), built with the tests so that they cannot rot.
 check_PROGRAMS += tests/bench/stream_bench tests/bench/stream_hold tests/bench/buffer_bench tests/bench/metrics_bench

@@ -35,7 +35,7 @@ function route() {
   return null;
 }
 
-// What has the focus keeps it, also where it comes to another place of the page.
+// The focused element keeps the focus, also if it moves to another place of the page.
 function show(...content) {
   const focused = document.activeElement;
   morph(main, h('main', {id: 'main', tabindex: '-1', 'aria-busy': view !== null && view === opening && 'true'},
@@ -90,7 +90,7 @@ function redraw() {
     show(told && h('p', {class: 'notice', role: told.role, 'data-key': 'told'}, told.text), view.render(view.data));
 }
 
-// What the view shows, asked for again. A refusal is shown; that nobody answers is told by throwing it.
+// Asks again for the content of the view. Shows a refusal; throws if nobody answers.
 async function look() {
   const asked = view;
   try {

@@ -1,5 +1,5 @@
-/* All kinds of events, by which GET /v1/events filters. tests/t/0010-layers.t compares it with what the daemon writes.
- * There is no include guard: define EVENT_KIND before including it. */
+/* All kinds of events, by which GET /v1/events filters and which the dashboard follows. tests/t/0010-layers.t compares
+ * the list with what the daemon writes. There is no include guard: define EVENT_KIND before including it. */
 EVENT_KIND("allocation.ended")
 EVENT_KIND("allocation.submitted")
 EVENT_KIND("attempt.ended")

@@ -152,8 +152,8 @@ static void look_for_room(struct engine *engine)
 }
 
 /* Notices that the clock was set, or that the machine slept. All times in memory are by the clock of before, so memory
- * is loaded anew, and the batch systems are asked for their jobs. A small step forward is followed without that; a
- * small step back is left alone. Returns false where memory cannot be loaded. */
+ * is loaded again, and the batch systems are asked for their jobs. A small step forward is followed without that; a
+ * small step back is left alone. Returns false if memory cannot be loaded. */
 static bool follow_clock(struct engine *engine)
 {
     int64_t by = engine->ports.wall_ms(engine->ports.arg) - engine_now(engine);

@@ -28,35 +28,40 @@ int engine_load(struct engine *engine, struct error *err);
  * time (a full disk would otherwise make a busy loop), or as soon as somebody asks for a change. */
 void engine_rest(struct engine *engine);
 
-/* Accept a spec: code and pointer in err where it is refused (nothing is stored then); codes beginning with "store_"
- * are the daemon's own trouble. On success *id is the ensemble. Committed at the end of the turn. Where the spec names
- * a file of parameters, `rows` is its copy below engine_rows_dir(), else NULL; it is taken over, and closed on failure:
- * removing its files is then left to the caller. */
-int engine_submit(struct engine *engine, const json_t *spec, struct rows *rows, int64_t *id, struct error *err);
+/* The calls below that change an ensemble or a training give its row as the call leaves it. That row is what the turn
+ * commits, so an answer that is made of it need not read the row back. */
 
-/* Where copies of parameter files lie. */
+/* Accept a spec: code and pointer in err if it is refused (nothing is stored then); codes beginning with "store_"
+ * are the daemon's own trouble. Committed at the end of the turn. If the spec names a file of parameters, `rows` is
+ * its copy below engine_rows_dir(), else NULL; it is taken over, and closed on failure: removing its files is then left
+ * to the caller. */
+int engine_submit(struct engine *engine, const json_t *spec, struct rows *rows, struct ensemble_row *row,
+                  struct error *err);
+
+/* Returns the directory of the copies of parameter files. */
 const char *engine_rows_dir(const struct engine *engine);
 /* Make that directory, and remove the copies in it that belong to no ensemble: at start only. */
 int engine_sweep_rows(struct engine *engine, struct error *err);
 
 /* Cancel: pending members at once, those under way are ended. Cancelling what is over is no error. Code
- * "ensemble_not_found" where there is none, "adapter_not_here" where its adapter is not loaded now. */
-int engine_cancel(struct engine *engine, int64_t id, struct error *err);
+ * "ensemble_not_found" if there is none, "adapter_not_here" if its adapter is not loaded now. */
+int engine_cancel(struct engine *engine, int64_t id, struct ensemble_row *row, struct error *err);
 
-/* Cancel one member: *cancelled says whether it is, or will be once its attempt has ended (which is ended for it where
+/* Cancel one member: *cancelled says whether it is, or will be once its attempt has ended (which is ended for it if
  * no other member shares its job) or its turn has come. False: it has ended otherwise before. Codes besides
- * "ensemble_not_found", "ensemble_over", "adapter_not_here": "member_not_found"; "member_in_follow_up" where it goes on
+ * "ensemble_not_found", "ensemble_over", "adapter_not_here": "member_not_found"; "member_in_follow_up" if it goes on
  * there. */
-int engine_cancel_member(struct engine *engine, int64_t id, int64_t index, bool *cancelled, struct error *err);
+int engine_cancel_member(struct engine *engine, int64_t id, int64_t index, bool *cancelled, struct ensemble_row *row,
+                         struct error *err);
 
 /* The calls below change an ensemble that is not over: codes "ensemble_not_found", "ensemble_over", "adapter_not_here".
- * What is asked for and holds already is no error and no event. */
+ * A request for what holds already is no error and no event. */
 
 /* Pause: no further attempt, and no training, is started; what is under way goes on to its end. Resume: again. A paused
  * ensemble in which nothing is left to start completes like any other. `by`: who asked, as a phrase that follows "it
  * was paused", such as "by token 3 (cron)"; "": it is not told. */
-int engine_pause(struct engine *engine, int64_t id, const char *by, struct error *err);
-int engine_resume(struct engine *engine, int64_t id, struct error *err);
+int engine_pause(struct engine *engine, int64_t id, const char *by, struct ensemble_row *row, struct error *err);
+int engine_resume(struct engine *engine, int64_t id, struct ensemble_row *row, struct error *err);
 
 /* A member that is suggested to an open ensemble. */
 struct engine_suggestion {
@@ -68,14 +73,14 @@ struct engine_suggestion {
 };
 #define SUGGESTION_PRIORITY_MAX 1000000
 
-/* Add the members, or, where one is refused, none of them. Codes besides those above: "ensemble_not_open" where
- * the spec has all members, "ensemble_closed", "suggestion_conflict" where the name was given to other parameters,
+/* Add the members, or, if one is refused, none of them. Codes besides those above: "ensemble_not_open" if
+ * the spec has all members, "ensemble_closed", "suggestion_conflict" if the name was given to other parameters,
  * and those of specs with a pointer into the array /suggestions. */
 int engine_suggest(struct engine *engine, int64_t id, struct engine_suggestion *list, size_t n, struct error *err);
 /* No more are suggested: the ensemble ends when its members have. */
-int engine_close(struct engine *engine, int64_t id, struct error *err);
+int engine_close(struct engine *engine, int64_t id, struct ensemble_row *row, struct error *err);
 
-/* What to do with the attempts in flight beyond a smaller width. */
+/* The treatment of the attempts in flight beyond a smaller width. */
 enum engine_shrink {
     ENGINE_SHRINK_LATER, /* let them run, and start no other until there is room */
     ENGINE_SHRINK_NOW,   /* stop the youngest jobs: their members are pending again, at no cost */
@@ -84,24 +89,25 @@ enum engine_shrink {
 /* Change the width; it must be from 1 to SPEC_WIDTH_MAX. A packed job is stopped whole. `by` is a phrase that says who
  * asks, such as "by token 3 (cron)". The policy of an elastic ensemble leaves the width alone from then on. */
 int engine_resize(struct engine *engine, int64_t id, int64_t width, enum engine_shrink shrink, const char *by,
-                  struct error *err);
+                  struct ensemble_row *row, struct error *err);
 
 /* Change the number of ranks of that training; it must be from 1 to SPEC_RANKS_MAX. `by` and the policy are as above.
  * One that has begun needs checkpoints: its ranks save a last one and end, and the next generation has the new number.
  * Fails with "training_not_found", "training_over", "training_no_checkpoints", or as a spec that could not run. */
-int engine_resize_training(struct engine *engine, int64_t id, int64_t ranks, const char *by, struct error *err);
+int engine_resize_training(struct engine *engine, int64_t id, int64_t ranks, const char *by, struct training_row *row,
+                           struct error *err);
 
 /* Make members that did not succeed pending again, with all their retries: one, or all that are in the given states
  * (failed, unfinished). A complete ensemble is running again. *n is how many; those that are pending or under way
  * already are none. Of very many some become pending now, the rest a slice at a time. They go on from their newest
  * checkpoint, or, `afresh`, begin at the start. Codes besides: "member_not_found"; "member_succeeded"; "training_over"
- * where the training that they would stream into takes no more; "member_in_follow_up" where they go on there. */
+ * if the training that they would stream into takes no more; "member_in_follow_up" if they go on there. */
 int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, bool afresh, int64_t *n,
-                           struct error *err);
+                           struct ensemble_row *row, struct error *err);
 int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *states, size_t n_states, bool afresh,
-                    int64_t *n, struct error *err);
+                    int64_t *n, struct ensemble_row *row, struct error *err);
 
-/* How a training is to be taken on. */
+/* The changes with which a training is resubmitted. */
 struct engine_resubmission {
     bool afresh;           /* from the start */
     const char *name;      /* of the checkpoint that it goes on from, or its */
@@ -115,9 +121,9 @@ struct engine_resubmission {
  * "training_not_over"; "ensemble_not_over" while jobs of the ensemble are still being stopped; "adapter_not_here"; or,
  * with pointers into the changes, as a spec that could not run, also for a checkpoint that is not there. */
 int engine_resubmit_training(struct engine *engine, int64_t id, const struct engine_resubmission *wish,
-                             struct error *err);
+                             struct training_row *row, struct error *err);
 
-/* What a follow-up is to be like. */
+/* The wishes for a follow-up. */
 struct engine_follow_up {
     enum member_state states[MEMBER_STATE_COUNT]; /* of the members that go on: unfinished, failed */
     size_t n_states;
@@ -126,17 +132,19 @@ struct engine_follow_up {
 
 /* The members of a family (an ensemble, its follow-up, …) that are in one of the states go on in a new ensemble, after
  * the newest of the family: `id` is any of it. *made, or it is there already: one that is not over is the answer.
- * Codes: "ensemble_not_found"; "ensemble_not_over" where an ensemble of the family is still to end by itself;
- * "follow_up_needless" where no member is in such a state; "training_over"; those of engine_submit(). */
-int engine_follow_up(struct engine *engine, int64_t id, const struct engine_follow_up *wish, int64_t *follow_up,
+ * Codes: "ensemble_not_found"; "ensemble_not_over" if an ensemble of the family is still to end by itself;
+ * "follow_up_needless" if no member is in such a state; "training_over"; those of engine_submit(). */
+int engine_follow_up(struct engine *engine, int64_t id, const struct engine_follow_up *wish, struct ensemble_row *row,
                      bool *made, struct error *err);
+/* What has become of a family: the row of its newest ensemble, or why it is not followed up. The other one is NULL. */
+typedef void engine_follow_up_told(void *arg, int64_t root, const struct ensemble_row *follow_up,
+                                   const struct error *failed);
 /* The same for every family whose newest ensemble is complete and that has unfinished members, from beyond the root
- * *after on: each is told, or why not, until `limit` are made. 0 or -1; *after is where to go on, 0 where there are no
- * more. */
+ * *after on, until `limit` are made. Each is told, or why not; those that are made come last. Returns 0 or -1; *after
+ * is where to go on, 0 if there are no more. */
 int engine_follow_up_all(struct engine *engine, const json_t *changes, int limit, int64_t *after,
-                         void (*each)(void *arg, int64_t root, int64_t follow_up, const struct error *failed),
-                         void *arg, struct error *err);
-/* How many were made, and are committed, since engine_create(). */
+                         engine_follow_up_told *each, void *arg, struct error *err);
+/* Returns how many follow-ups were made, and are committed, since engine_create(). */
 uint64_t engine_follow_ups(const struct engine *engine);
 
 /* The wake-up time has come (ports->wake_in). */
@@ -151,11 +159,11 @@ enum engine_look {
 void engine_look(struct engine *engine, const char *name, enum engine_look what);
 /* An adapter has news: poll it soon. */
 void engine_poke(struct engine *engine, const struct adapter *adapter);
-/* An adapter saw a job wait of which its next answer will not tell (adapter.h): with that answer it is taken out of the
- * queue, where it is ours and nothing can come of it. `name` may be anything. */
+/* Reports that an adapter saw a waiting job that its next answer will leave out (adapter.h). With that answer the job
+ * is taken out of the queue, if it is ours and cannot be useful. `name` may be anything. */
 void engine_duplicate(struct engine *engine, const struct adapter *adapter, const char *name, const char *scheduler_id);
 
-/* How an adapter is doing. */
+/* The state of an adapter. */
 enum engine_adapter_state {
     ENGINE_ADAPTER_NOT_ASKED,  /* it has had nothing to do since the daemon began */
     ENGINE_ADAPTER_NOT_SET_UP, /* what it needs on this machine is missing: no job is submitted to it */
@@ -175,28 +183,29 @@ struct engine_adapter {
     int64_t ensembles;  /* under way that name it, for their members or their training */
     char sentence[400]; /* all of that for people: "slurm is not set up: sbatch is not on the daemon's PATH" */
 };
-/* false where there is none of that name. */
+/* false if there is none of that name. */
 bool engine_adapter(struct engine *engine, const char *name, struct engine_adapter *out);
 
 /* The allocations of a live ensemble: how many there may be, wait for their turn, run. */
 struct engine_allocation {
     int64_t count, asked, running;
 };
-/* false where there is none of that id under way, or its members are jobs of their own. */
+/* false if there is none of that id under way, or its members are jobs of their own. */
 bool engine_allocation(struct engine *engine, int64_t ensemble, struct engine_allocation *out);
 
-/* The hosts that the processes of a member of this job, or of the ensemble's training, are on now and are to stay on: a
- * new array of {"host", "slots"}, empty where it does not run. */
+/* Returns the hosts that the processes of a member of this job, or of the ensemble's training, are on now and are to
+ * stay on. It is a new array of {"host", "slots"}, empty if none runs. */
 json_t *engine_member_hosts(struct engine *engine, int64_t job, int64_t index);
 json_t *engine_training_hosts(struct engine *engine, int64_t ensemble);
 
-/* Why a job waits, in the words of its batch system as it last told, or why it is not submitted: "" where it does not
- * wait, or nothing was told. Kept in memory alone: after a restart it is known again with the first answer. */
+/* Writes why a job waits: its batch system's last words for it, or why it is not submitted. Writes "" if it does not
+ * wait, or nothing was said. Kept in memory alone: after a restart it is known again with the first answer. */
 void engine_job_waits_for(struct engine *engine, int64_t job, char *out, size_t size);
 void engine_training_waits_for(struct engine *engine, int64_t ensemble, char *out, size_t size);
 
-/* Who waits for whom: for which part of the last moments the ranks of an ensemble's training waited for samples, and
- * its members for room in the buffer. false: it is not known, since it does not run, or not long enough. */
+/* Returns which side of a training waits, over the last moments: for which part of the time the ranks waited for
+ * samples, and the members for room in the buffer. Returns false if that is not known, since it does not run, or not
+ * long enough. */
 bool engine_training_waits(struct engine *engine, int64_t ensemble, double *for_samples, double *for_room);
 /* The policy of an ensemble that is under way and whose spec has "elastic". */
 struct engine_elastic {
@@ -212,7 +221,7 @@ bool engine_can_resize_training(struct engine *engine, int64_t ensemble);
 /* Returns how many more generations of the training's ranks may fail before it has failed; -1 if it is over. */
 int64_t engine_training_retries_left(struct engine *engine, int64_t ensemble);
 
-/* Why an ensemble does not go on: notice.c has the causes and their order. */
+/* The reason why an ensemble does not go on: notice.c has the causes and their order. */
 struct engine_notice {
     const char *code; /* for programs: "adapter_not_set_up", "held", ...: openapi.yaml lists them */
     char text[640];   /* one sentence for people */
@@ -220,10 +229,10 @@ struct engine_notice {
 /* false: it goes on as it should, or it is over. */
 bool engine_notice(struct engine *engine, const struct ensemble_row *row, struct engine_notice *out);
 
-/* How much is under way. */
+/* Counts the ensembles and jobs under way. */
 void engine_count(const struct engine *engine, size_t *ensembles, size_t *jobs);
 
-/* The checked spec of an ensemble: the live one, or parsed anew and given over (*owned: spec_destroy() it). NULL where
+/* The checked spec of an ensemble: the live one, or parsed anew and given over (*owned: spec_destroy() it). NULL if
  * there is none. */
 const struct spec *engine_spec(struct engine *engine, int64_t ensemble, struct spec **owned, struct error *err);
 /* In a later turn, when a live one may have ended: the same, but what was given over before is used again. */
@@ -233,7 +242,8 @@ const struct spec *engine_spec_again(struct engine *engine, int64_t ensemble, st
 char *engine_ensemble_dir(const struct engine *engine, int64_t ensemble);
 char *engine_attempt_dir(const struct engine *engine, int64_t ensemble, int64_t index, int64_t number);
 const char *engine_run_dir(const struct engine *engine); /* the run directory itself, borrowed */
-/* Where a checkpoint lies; and the ensemble in whose part of the run directory those of another's members do. */
+/* Return the path of a checkpoint, and the ensemble in whose part of the run directory another's members have their
+ * checkpoints. */
 char *engine_checkpoint_path(const struct engine *engine, int64_t home, int64_t index, const char *path);
 int64_t engine_checkpoint_home_of(const struct engine *engine, int64_t ensemble);
 /* Returns the place of a member's results, whose path spec_results_of() gave; `home` as above. */
@@ -246,7 +256,7 @@ char *engine_generation_dir(const struct engine *engine, int64_t ensemble, int64
 /* Trainings that are under way: submitted or running. Until `each` returns non-zero, which it then does, too. */
 int engine_each_training(const struct engine *engine, int (*each)(void *arg, const struct training_row *row),
                          void *arg);
-/* The files in which a rank tells of itself, into paths[RANK_FILES]. */
+/* The files in which a rank reports on itself, into paths[RANK_FILES]. */
 enum { RANK_FILE_ENDPOINT, RANK_FILE_STATUS, RANK_FILE_DONE, RANK_FILES };
 void engine_rank_files(const struct engine *engine, const struct training_row *training, int64_t rank, char **paths);
 #endif

@@ -35,9 +35,15 @@ void engine_forget(struct engine *engine)
     struct live_ensemble *ens, *next_ens;
     struct live_job *job, *next_job;
     struct known_adapter *adapter, *next_adapter;
+    struct left_alone *left, *next_left;
     struct fact *fact;
 
     engine->epoch++;
+    LL_FOREACH_SAFE (engine->left_alone, left, next_left) {
+        free(left->why);
+        free(left);
+    }
+    engine->left_alone = NULL;
     while ((fact = fact_take(engine)) != NULL)
         fact_free(fact);
     engine->withdrawals.under_way = engine->withdrawals.failed = engine->feeds.orders = 0;
@@ -78,6 +84,15 @@ static int keep_job(void *arg, const struct job_row *row)
     return 0;
 }
 
+static void leave_alone(struct engine *engine, int64_t ensemble, const char *why)
+{
+    struct left_alone *left = xcalloc(1, sizeof *left);
+
+    *left = (struct left_alone){.ensemble = ensemble, .why = xstrdup(why)};
+    LL_PREPEND(engine->left_alone, left);
+    log_error_of(LOG_ENSEMBLE(ensemble), "ensemble %lld is left alone: %s", (long long)ensemble, why);
+}
+
 static void adopt_ensembles(struct loading *loading)
 {
     int64_t now = engine_now(loading->engine);
@@ -89,13 +104,14 @@ static void adopt_ensembles(struct loading *loading)
 
         if (engine_check_adapter(loading->engine, &loading->rows[i], &err) < 0 ||
             engine_spec(loading->engine, loading->rows[i].id, &spec, &err) == NULL) {
-            log_error_of(LOG_ENSEMBLE(loading->rows[i].id), "ensemble %lld is left alone: %s",
-                         (long long)loading->rows[i].id, err.text);
+            leave_alone(loading->engine, loading->rows[i].id, err.text);
             continue;
         }
         ens = ensemble_adopt(loading->engine, &loading->rows[i], spec);
-        if (ens == NULL)
+        if (ens == NULL) {
+            leave_alone(loading->engine, loading->rows[i].id, "its training cannot be read");
             continue;
+        }
         if (store_member_wait_at_most(loading->engine->store, ens->row.id, now, now + BACKOFF_MAX_MS, &err) < 0)
             store_doom(loading->engine->store, &err);
         engine_touch(loading->engine, ens);
@@ -147,7 +163,7 @@ static int read_members(struct engine *engine, struct live_job *job, struct erro
     return 0;
 }
 
-/* Its pilot was over when the daemon died: its files tell what became of it. */
+/* Its pilot was over when the daemon died: its files say what became of it. */
 static void lose_pilot(struct engine *engine, struct live_job *job)
 {
     job_post(engine, job, EVENT_TOLD_ENDED);
@@ -157,7 +173,7 @@ static void lose_pilot(struct engine *engine, struct live_job *job)
     job_retry_in(engine, job, 0);
 }
 
-/* The ensemble that a job belongs to; NULL where it is not in memory, which was told, or cannot have such a job. */
+/* The ensemble that a job belongs to; NULL if it is not in memory, which was told, or cannot have such a job. */
 static struct live_ensemble *ensemble_of(struct engine *engine, const struct job_row *row)
 {
     struct live_ensemble *ens = engine_find_ensemble(engine, row->ensemble);
@@ -202,7 +218,7 @@ static int adopt_jobs(struct loading *loading, struct error *err)
         job->found.look = true;
         if (row->cancel) /* nobody knows whether the order was given */
             cancel_gather(engine, ens, false);
-        if (row->state == JOB_INTENT) { /* nobody was left to count what may have been a submission */
+        if (row->state == JOB_INTENT) { /* nobody was left to count a possible submission */
             job->row.submissions++;
             if (store_job_update(engine->store, &job->row, err) < 0)
                 return -1;
@@ -255,8 +271,8 @@ static void resume_conclusions(struct engine *engine)
     }
 }
 
-/* Which trainings wait, before anybody asks for places beside them: the first that is looked at may be one with
- * allocations. */
+/* Enters the ensembles with trainings before any places beside them are given: the first ensemble that is dispatched
+ * may be one with allocations. */
 static void resume_waiting(struct engine *engine)
 {
     for (struct live_ensemble *ens = engine->ensembles; ens != NULL; ens = ens->hh.next)
@@ -293,7 +309,7 @@ int engine_load(struct engine *engine, struct error *err)
             log_info("%zu ensembles and %zu jobs are under way", loading.n_rows, loading.n_jobs);
         HASH_ITER (hh, engine->adapters, adapter, next)
             poll_resume(engine, adapter);
-        /* what was touched is dispatched at the first tick, not inside whoever asked for the load */
+        /* touched ensembles are dispatched at the first tick, not inside the caller that asked for the load */
         engine_wake_by(engine, engine_now(engine));
     }
     free(loading.rows);

@@ -1,5 +1,6 @@
-/* Why an ensemble is not going on: one sentence, which the dashboard, `status`, `wait` and /v1/ensembles/{id} all show.
- * The first cause that holds is told. Their order, in which stretto(1) and openapi.yaml list them, too:
+/* The reason why an ensemble is not going on: one sentence, which the dashboard, `status`, `wait` and
+ * /v1/ensembles/{id} all show. It is the first cause that holds. Their order, in which stretto(1) and openapi.yaml list
+ * them, too:
  *
  *   1. nothing can go on, whatever else holds: state_not_written, held, paused,
  *      waits_for_ensemble, waits_for_follow_up, waits_for_paused, waits_for_held, ending, adapter_not_here,
@@ -84,7 +85,7 @@ static bool tell_trouble(struct engine *engine, struct known_adapter *adapter, c
         "%s%s", before, sentence);
 }
 
-/* Tells about jobs that may still run although their ensemble is over. */
+/* Reports on jobs that may still run although their ensemble is over. */
 static bool tell_remains(struct engine *engine, const struct live_ensemble *ens, struct engine_notice *out)
 {
     char before[200];
@@ -270,15 +271,14 @@ static bool tell_after(struct engine *engine, const struct ensemble_row *row, st
 /* It was left alone when the daemon started, as the log says, too. */
 static bool tell_left_alone(struct engine *engine, const struct ensemble_row *row, struct engine_notice *out)
 {
-    struct spec *owned = NULL;
     struct error err;
 
     if (engine_check_adapter(engine, row, &err) < 0)
         return notice_tell(out, "adapter_not_here", "%s", err.text);
-    if (engine_spec(engine, row->id, &owned, &err) == NULL)
-        return notice_tell(out, "not_readable", "ensemble %lld is left alone until the daemon is started again: %s",
-                           (long long)row->id, err.text);
-    spec_destroy(owned);
+    for (const struct left_alone *left = engine->left_alone; left != NULL; left = left->next)
+        if (left->ensemble == row->id)
+            return notice_tell(out, "not_readable", "ensemble %lld is left alone until the daemon is started again: %s",
+                               (long long)row->id, left->why);
     return false;
 }
 

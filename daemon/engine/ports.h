@@ -1,4 +1,4 @@
-/* What the engine is given from outside, so that a test can run it in virtual time on a simulated cluster. */
+/* The engine's links to the outside, so that a test can run it in virtual time on a simulated cluster. */
 #ifndef DAEMON_ENGINE_PORTS_H
 #define DAEMON_ENGINE_PORTS_H
 #include "daemon/rundir/missing.h"
@@ -24,7 +24,7 @@ struct rundir_tail {
     int64_t offset;
     /* The answer. */
     const char *text; /* whole lines; not NUL-terminated, and borrowed for the callback */
-    size_t size;      /* 0 where there is nothing new, or no file */
+    size_t size;      /* 0 if there is nothing new, or no file */
     int failed;       /* why it could not be read, as errno; 0: it was, or there is no file */
     bool left;        /* it was not looked at, since those before it had so much */
 };
@@ -41,24 +41,24 @@ struct rundir_ops {
      * was). `paths` and `claim`, which is what they hold, are taken over. */
     void (*claim)(void *rundir, char **paths, size_t n, json_t *claim,
                   void (*cb)(void *arg, bool taken, const struct error *err), void *arg);
-    /* Read JSON files: json[i] is NULL where paths[i] is not there (or broken); borrowed for the callback. `paths` is
-     * taken over. err is not NULL where one could not be read for another reason than absence. */
+    /* Read JSON files: json[i] is NULL if paths[i] is not there (or broken); borrowed for the callback. `paths` is
+     * taken over. err is not NULL if one could not be read for another reason than absence. */
     void (*read)(void *rundir, char **paths, size_t n, void (*cb)(void *arg, json_t **json, const struct error *err),
                  void *arg);
-    /* The checkpoints in each directory that are whole, as ckptdir_json() tells them; lists are borrowed for the
-     * callback. `dirs` and `chains` are taken over. err is not NULL where one could not be read. */
+    /* Reads which checkpoints in each directory are whole, as ckptdir_json() reports them; lists are borrowed for the
+     * callback. `dirs` and `chains` are taken over. err is not NULL if one could not be read. */
     void (*checkpoints)(void *rundir, char **dirs, struct ckpt_chain *chains, size_t n,
                         void (*cb)(void *arg, json_t **lists, const struct error *err), void *arg);
     /* Looks for missing steps by missing_count(), whose answer comes in json[0]. `paths`, one or more, and the lists of
-     * the question are taken over. err is not NULL where a file could not be read. */
+     * the question are taken over. err is not NULL if a file could not be read. */
     void (*missing)(void *rundir, char **paths, size_t n, struct missing_question question,
                     void (*cb)(void *arg, json_t **json, const struct error *err), void *arg);
-    /* Read which of `count` members are whole, by whole_read(). The result is borrowed for the callback, and NULL where
-     * a file is not there. `paths` is taken over. err is not NULL where a file could not be read. */
+    /* Read which of `count` members are whole, by whole_read(). The result is borrowed for the callback, and NULL if
+     * a file is not there. `paths` is taken over. err is not NULL if a file could not be read. */
     void (*whole)(void *rundir, char **paths, size_t n, int64_t count,
                   void (*cb)(void *arg, const struct whole *whole, const struct error *err), void *arg);
     /* Whole lines of a file from a byte offset on, about 1 MiB at most, or one longer line; `text` is NUL-terminated,
-     * "" where there is nothing new, or no file. `path` is taken over. err is not NULL where it could not be read. */
+     * "" if there is nothing new, or no file. `path` is taken over. err is not NULL if it could not be read. */
     void (*tail)(void *rundir, char *path, int64_t offset,
                  void (*cb)(void *arg, const char *text, size_t size, const struct error *err), void *arg);
     /* Whole lines of several files, RUNDIR_TAILS bytes at most of each and of all together twice that; nothing of a
@@ -73,7 +73,7 @@ struct engine_ports {
     /* Call engine_tick() after this time, or somewhat earlier; replaces the former; INT64_MAX: never. */
     void (*wake_in)(void *arg, int64_t ms);
     void (*random)(void *arg, void *out, size_t size);
-    /* Tells whether a member's directory may be removed just now, so that no attempt may begin there; NULL: it never
+    /* Returns whether a member's directory may be removed just now, so that no attempt may begin there; NULL: it never
      * is. */
     bool (*held)(void *arg, int64_t ensemble, int64_t index);
     void *arg;

@@ -90,8 +90,8 @@ static void look_at_ensembles(struct engine *engine)
     struct live_ensemble *ens;
 
     while ((ens = engine->to_settle.ensembles) != NULL) {
-        DL_DELETE2(engine->to_settle.ensembles, ens, prev_dirty, next_dirty);
-        ens->dirty = false;
+        DL_DELETE2(engine->to_settle.ensembles, ens, touched.prev, touched.next);
+        ens->touched.is = false;
         dispatch_ensemble(engine, ens);
         hand_over_facts(engine);
     }

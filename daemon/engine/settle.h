@@ -1,4 +1,4 @@
-/* Settling: what was touched in a turn takes its next step, and facts get to their owners. */
+/* Settling: jobs and ensembles that were touched in a turn take their next step, and facts get to their owners. */
 #ifndef DAEMON_ENGINE_SETTLE_H
 #define DAEMON_ENGINE_SETTLE_H
 

@@ -78,7 +78,7 @@ static int adopt_one(const char *from, const char *to, struct error *err)
     return copy_file(from, to, err);
 }
 
-/* Does all that is in the directory, or only what is of the program. */
+/* Copies the whole directory, or only the program's part of it. */
 static int adopt_dir(const char *from, const char *to, bool all, struct error *err)
 {
     DIR *dir = opendir(from);

@@ -76,7 +76,7 @@ void archive_entry_add(struct text *text, struct archive_entry *entry, const cha
             text_put(text, parts[i], (size_t)entry->sizes[i]);
 }
 
-/* Reads a number that a blank or the line's start precedes, or "-" as -1, and returns what follows it; NULL where there
+/* Reads a number that a blank or the line's start precedes, or "-" as -1, and returns what follows it; NULL if there
  * is none. */
 static const char *take_entry_number(const char *p, char before, int64_t *out)
 {
@@ -94,7 +94,7 @@ static const char *take_entry_number(const char *p, char before, int64_t *out)
     return errno == 0 ? end : NULL;
 }
 
-/* Returns the length of the line, or 0 where it is not the line of an entry. */
+/* Returns the length of the line, or 0 if it is not the line of an entry. */
 static size_t parse_line(const char *line, struct archive_entry *entry)
 {
     const char *p = take_entry_number(line, '@', &entry->index);

@@ -1,5 +1,5 @@
 /* Archive files hold the exit records and the captured output of many attempts that have ended (docs/run-directory.md,
- * "Archives"). An entry is a line that tells its sizes, and its parts behind that. Entries are only ever added. */
+ * "Archives"). An entry is a line with its sizes, followed by its parts. Entries are only ever added. */
 #ifndef DAEMON_RUNDIR_ARCHIVE_FILE_H
 #define DAEMON_RUNDIR_ARCHIVE_FILE_H
 #include "common/error.h"
@@ -22,25 +22,25 @@ struct archive_entry {
 
 /* Returns the path of an archive file, to be freed. `number` counts the files of an ensemble from 1. */
 char *archive_path(const char *run_dir, int64_t ensemble, enum archive_kind kind, int64_t number);
-/* Reads the name of an archive file. Returns false where it is that of another file. */
+/* Reads the name of an archive file. Returns false if it is that of another file. */
 bool archive_name_parse(const char *name, enum archive_kind *kind, int64_t *number);
 
 /* Adds an entry to a text. parts[i] has sizes[i] bytes. Sets the digest. */
 void archive_entry_add(struct text *text, struct archive_entry *entry, const char *const parts[ARCHIVE_PARTS]);
 
-/* Reads the line at `at`. *parts is where the parts begin. Returns 1, 0 where no whole entry is there, or -1 with
+/* Reads the line at `at`. *parts is where the parts begin. Returns 1, 0 if no whole entry is there, or -1 with
  * errno. */
 int archive_entry_read(int fd, int64_t at, struct archive_entry *entry, int64_t *parts, struct error *err);
 /* Returns the place behind an entry whose parts begin at `parts`. */
 int64_t archive_entry_end(const struct archive_entry *entry, int64_t parts);
 /* Reads all parts, each a text ended by NUL and to be freed; NULL for those that the entry does not have. Returns 1, 0
- * where the entry is damaged, or -1 with errno. */
+ * if the entry is damaged, or -1 with errno. */
 int archive_parts_read(int fd, const struct archive_entry *entry, int64_t parts, char *texts[ARCHIVE_PARTS],
                        struct error *err);
 
 /* Opens an archive file to read a part of the entry at `at`, which must be that of this attempt of this member. Returns
- * the descriptor, and the place and size of the part; the size is -1 where the entry does not have it. Returns -1 with
- * errno, which is EBADMSG where the entry is another one or damaged. */
+ * the descriptor, and the place and size of the part; the size is -1 if the entry does not have it. Returns -1 with
+ * errno, which is EBADMSG if the entry is another one or damaged. */
 int archive_open(const char *path, int64_t at, int64_t index, int64_t attempt, enum archive_part part, int64_t *first,
                  int64_t *size, struct error *err);
 #endif

@@ -37,8 +37,8 @@ static char *job_dir(const struct archiving *p, const struct archiving_job *job)
     return xasprintf("%s/e%" PRId64 "/jobs/%s", p->run_dir, p->ensemble, job->name);
 }
 
-/* Reads a regular file of at most ARCHIVE_PART_MAX bytes, to be freed. Returns its size; -1 where there is none that
- * can be archived; -2 with errno where it could not be read. */
+/* Reads a regular file of at most ARCHIVE_PART_MAX bytes, to be freed. Returns its size; -1 if there is none that
+ * can be archived; -2 with errno if it could not be read. */
 static int64_t read_part(int dir, const char *name, char **out)
 {
     int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
@@ -70,7 +70,7 @@ static int64_t read_part(int dir, const char *name, char **out)
     return -2;
 }
 
-/* Removes what means the same where it is missing. */
+/* Removes the keys of a record whose absence means the same. */
 static void drop_empty(json_t *record)
 {
     const char *key;
@@ -84,7 +84,7 @@ static void drop_empty(json_t *record)
 }
 
 /* Replaces the text of an exit record by a shorter one: 13 digits are a time to the millisecond. Returns its size, or
- * -1 where it is no record that a runner has written for this attempt. */
+ * -1 if it is no record that a runner has written for this attempt. */
 static int64_t take_record(const struct archiving *p, const struct archiving_job *job,
                            const struct archiving_attempt *a, char **text)
 {
@@ -105,8 +105,8 @@ static int64_t take_record(const struct archiving *p, const struct archiving_job
     return shorter != NULL ? (int64_t)strlen(shorter) : -1;
 }
 
-/* Returns 1 where the daemon has claimed the job itself, so that no runner starts it any more; 0 where it has not; -1
- * with errno where the claim could not be read. */
+/* Returns 1 if the daemon has claimed the job itself, so that no runner starts it any more. Returns 0 if it has not, or
+ * -1 with errno if the claim could not be read. */
 static int is_sealed(int dir)
 {
     int64_t size = -1;
@@ -126,7 +126,7 @@ static int is_sealed(int dir)
 }
 
 /* Opens the file to which entries of this kind are added. A file that is longer than the database says has the rest of
- * a write that was cut short, or entries that the database does not know: a new one is begun, and nothing is ever
+ * a write that was cut short, or entries that the database does not know. A new file is then begun, and nothing is ever
  * overwritten. */
 static int open_archive_output(const struct archiving *p, enum archive_kind kind, struct archive_output *out,
                                struct error *err)
@@ -196,7 +196,7 @@ static int add_entry(const struct archiving *p, struct archive_output *outputs, 
     return out->text.size < WRITE_AT_ONCE ? 0 : write_archive_text(out, err);
 }
 
-/* Archives one attempt. Returns 1, 0 where something of it stays where it is, or -1. */
+/* Archives one attempt. Returns 1, 0 if something of it stays where it is, or -1. */
 static int archive_attempt(const struct archiving *p, const struct archiving_job *job, struct archiving_attempt *a,
                            int job_fd, struct archive_output *outputs, struct error *err)
 {
@@ -303,8 +303,8 @@ int archiving_write(struct archiving *p, struct error *err)
     return rc;
 }
 
-/* Tells whether a directory was closed by its user, or is not what it was. That is left alone; other failures are those
- * of the file system. */
+/* Returns whether a directory was closed by its user, or is not what it was. That is left alone; other failures are
+ * those of the file system. */
 static bool is_closed_to_us(int error)
 {
     return error == ENOENT || error == ENOTDIR || error == ELOOP || error == EACCES || error == EPERM;
@@ -409,7 +409,7 @@ struct archive_reading {
     int64_t number;
 };
 
-/* Reads the line of an attempt's entry. Returns 1, 0 where it is not there, or -1. */
+/* Reads the line of an attempt's entry. Returns 1, 0 if it is not there, or -1. */
 static int read_entry(const struct archiving *p, const struct archiving_attempt *a, struct archive_reading *files,
                       struct archive_entry *entry, struct error *err)
 {

@@ -17,7 +17,7 @@ void member_dir_remove_empty(const char *member)
 {
     char *checkpoints = xasprintf("%s/checkpoint", member), *records = xasprintf("%s/.stretto", checkpoints);
 
-    rmdir(records); /* each of these fails where something is in it */
+    rmdir(records); /* each of these fails if something is in it */
     rmdir(checkpoints);
     rmdir(member);
     free(records);

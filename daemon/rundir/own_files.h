@@ -8,7 +8,7 @@ enum { ATTEMPT_FILE_STDOUT, ATTEMPT_FILE_STDERR, ATTEMPT_FILES = 6, JOB_FILES = 
 extern const char *const attempt_files[ATTEMPT_FILES]; /* exit.json is the last, and the last to be removed */
 extern const char *const job_files[JOB_FILES];
 
-/* Removes the directory of a member and that of its checkpoints, where they are empty. */
+/* Removes the directory of a member and that of its checkpoints, if they are empty. */
 void member_dir_remove_empty(const char *member);
 
 #endif

@@ -36,8 +36,8 @@ static size_t common_length(const struct tails *tails)
     return length;
 }
 
-/* Reads whole lines of the file into `room`; its path is relative to a directory. What is no regular file must not stop
- * the thread, whoever has put it there. */
+/* Reads whole lines of the file into `room`; its path is relative to a directory. Anything but a regular file must not
+ * stop the thread, whoever has put it there. */
 static void read_tail_on(struct rundir_tail *file, int dir, const char *path, char *room)
 {
     int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, fd = openat(dir, path, flags | O_NOATIME);
@@ -67,7 +67,7 @@ static void read_tails_aside(uv_work_t *req)
     int dir =
         open(path, O_PATH | O_DIRECTORY | O_CLOEXEC); /* walking the whole path for each file is half of the work */
 
-    if (dir < 0) { /* then there are no files, or each tells why it cannot be read */
+    if (dir < 0) { /* then there are no files, or each says why it cannot be read */
         dir = AT_FDCWD;
         length = 0;
     }

@@ -1,4 +1,4 @@
-/* Which members are whole in a checkpoint of a training, by what its ranks say (docs/run-directory.md,
+/* Finds which members are whole in a checkpoint of a training, by the reports of its ranks (docs/run-directory.md,
  * whole-rankR.bin). */
 #ifndef DAEMON_RUNDIR_WHOLE_H
 #define DAEMON_RUNDIR_WHOLE_H

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#define FIELDS_MAX 10000 /* far above what a spec may have, so that the error can tell how many fields there are */
+#define FIELDS_MAX 10000 /* far above what a spec may have, so that the error can say how many fields there are */
 
 void csv_init(struct csv *csv, struct source *source)
 {

@@ -194,11 +194,11 @@ static bool has_numbers(const struct exclude_reader *in, const struct exclude_co
     for (size_t k = 0; k < all; k++)
         numbers += json_is_number(grid_value(in, c, i, k));
     if (in->parameters[c->term[i].parameter].values == NULL)
-        return c->term[i].path == NULL; /* what is drawn is a number */
+        return c->term[i].path == NULL; /* drawn values are numbers */
     return c->n > 1 && c->term[i].path == NULL ? numbers == all : numbers > 0;
 }
 
-/* Refuses arithmetic and bounds where there are no numbers. */
+/* Refuses arithmetic and bounds if there are no numbers. */
 static int check_numbers(const struct exclude_reader *in, const struct exclude_condition *c, const char *place,
                          struct error *err)
 {

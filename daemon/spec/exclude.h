@@ -17,13 +17,13 @@ struct exclude;
 
 struct exclude_parameter {
     const char *name;
-    const json_t *values; /* a list; NULL where it is drawn from a range */
+    const json_t *values; /* a list; NULL if it is drawn from a range */
 };
 
 /* The value of a parameter in a combination. */
 struct exclude_value {
-    const json_t *json; /* NULL where it is drawn */
-    double number;      /* NAN where it is none */
+    const json_t *json; /* NULL if it is drawn */
+    double number;      /* NAN if the value is no number */
 };
 
 /* Parses the list at the pointer `at`. It is borrowed, and must outlive the result. */

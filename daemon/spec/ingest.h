@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-/* Reads the file whole, checks it, and copies it to DIR/NAME, flushed to disk. Its suffix tells whether it is CSV with
+/* Reads the file whole, checks it, and copies it to DIR/NAME, flushed to disk. Its suffix says whether it is CSV with
  * a header line (.csv), one JSON object a line (.jsonl, .ndjson) or an archive of NumPy's arrays (.npz). It blocks, and
  * is for a worker thread; a FIFO or a device does not hold it up. Returns NULL, and leaves no files, with code
  * "spec_parameter_file", the reason and the line, or with the code of the copy (rows.h). Once *stop (may be NULL) is

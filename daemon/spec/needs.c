@@ -58,7 +58,7 @@ bool needs_is_template(const char *name, const json_t *value)
     return false;
 }
 
-/* Returns the key's template, NULL where all members have the same. */
+/* Returns the key's template, NULL if all members have the same. */
 static const char *template_of(const struct spec *spec, const struct key *key)
 {
     const json_t *value = json_object_get(spec->members.needs, key->name);

@@ -29,7 +29,7 @@ int npy_header_size(const unsigned char bytes[NPY_PREAMBLE], size_t *preamble, s
  * and long doubles. */
 int npy_parse(const char *text, size_t size, struct npy *out, struct error *err);
 
-/* Returns an item as a new JSON value; NULL with err for what JSON does not have, such as NaN. float16 and float32 are
- * the shortest decimal numbers that read back the same. */
+/* Returns an item as a new JSON value. Returns NULL with err for a value that JSON does not have, such as NaN. float16
+ * and float32 are the shortest decimal numbers that read back the same. */
 json_t *npy_item(const struct npy *array, const unsigned char *bytes, struct error *err);
 #endif

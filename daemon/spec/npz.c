@@ -35,7 +35,7 @@ struct npz_archive {
     int64_t rows, bytes, whole; /* bytes of all arrays, and of those that are kept whole */
 };
 
-/* Puts the array's name before what is wrong with it. */
+/* Puts the array's name before the error's text. */
 static int refuse_array(const struct column *column, struct error *err)
 {
     char text[sizeof err->text];

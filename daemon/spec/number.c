@@ -12,7 +12,7 @@ static const char *skip_decimal_digits(const char *p)
     return p;
 }
 
-/* Returns the end of the decimal number that begins at p, or NULL where none does. */
+/* Returns the end of the decimal number that begins at p, or NULL if none does. */
 static const char *scan_number(const char *p, bool *integer)
 {
     const char *whole, *end;

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 /* Returns whether `text`, without blanks around it, is a decimal number. *out is then a new integer if it has neither
- * point nor exponent, else a new real, or NULL if it is beyond what JSON's integers or a double hold. Hexadecimal
- * numbers, inf and nan are not read; nor is 007, which is a name. */
+ * point nor exponent, and otherwise a new real. It is NULL for a number that JSON's integers or a double cannot hold.
+ * Hexadecimal numbers, inf and nan are not read; nor is 007, which is a name. */
 bool number_parse(const char *text, json_t **out);
 
 /* Returns, as a phrase for errors, what a number for which it is NULL is beyond. */

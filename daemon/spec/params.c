@@ -33,9 +33,9 @@ struct params {
     int64_t count;
     size_t n;
     struct exclude *exclude;
-    struct remains *remains; /* NULL where nothing is excluded: then the points are the members */
+    struct remains *remains; /* NULL if nothing is excluded: then the points are the members */
     struct rows *rows;       /* for a file; list is then empty */
-    int64_t most;            /* for suggestions: how many of them there may be; 0 where the spec does not say */
+    int64_t most;            /* for suggestions: how many of them there may be; 0 if the spec does not say */
     params_give *give;       /* for suggestions; the others are its arguments */
     void *giver;
     int64_t root;
@@ -48,7 +48,7 @@ int params_check_name(const char *name, const char *place, struct error *err)
 {
     static const char *const taken[] = {"index", "seed", "ensemble", "attempt", "checkpoint"};
 
-    json_t *text = json_string(name); /* NULL where it is not UTF-8, as names from a CSV file may be */
+    json_t *text = json_string(name); /* NULL if it is not UTF-8, as names from a CSV file may be */
     bool speakable = text != NULL;
 
     json_decref(text);
@@ -259,7 +259,7 @@ static double draw_value(void *arg, int64_t point, size_t i)
     return p->list[i].low + (p->list[i].high - p->list[i].low) * draw_unit(p, point, i);
 }
 
-/* Reads what is excluded, and finds what remains. */
+/* Reads the conditions of excluded combinations, and finds the remaining ones. */
 static int parse_exclude(struct params *p, const json_t *obj, const char *at, struct error *err)
 {
     struct exclude_parameter parameters[PARAMS_MAX];

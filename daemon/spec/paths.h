@@ -12,7 +12,7 @@ int spec_check_path(const struct spec *spec, const char *path, const char *point
 /* Returns whether the path is another one for each member. */
 bool spec_path_varies(const char *path);
 
-/* Fills a checked path for a member; a value is itself, also where it has a character of patterns. To be freed. Returns
- * NULL with err where nothing fills a placeholder, or the path leaves its directory. */
+/* Fills a checked path for a member; a value is itself, also if it has a character of patterns. To be freed. Returns
+ * NULL with err if nothing fills a placeholder, or the path leaves its directory. */
 char *spec_fill_path(const char *path, const struct template_word *words, const json_t *values, struct error *err);
 #endif

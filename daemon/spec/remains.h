@@ -1,5 +1,5 @@
-/* Which points of a grid, or which draws, are members where a spec excludes some (exclude.h). They are found when the
- * spec is parsed, by looking at each combination of those parameters that are named, and kept as a list; members are
+/* The points of a grid, or the draws, that are members if a spec excludes some (exclude.h). They are found when the
+ * spec is parsed, by checking each combination of the parameters that are named, and kept as a list. Members are
  * numbered in its order. */
 #ifndef DAEMON_SPEC_REMAINS_H
 #define DAEMON_SPEC_REMAINS_H
@@ -12,12 +12,12 @@
 struct remains;
 
 /* Finds the points of a grid, whose last parameter varies fastest. Parameters that come behind those that are named
- * cost nothing. Fails with code "spec_impossible_value" at `at` where none remains, or where there are too many to look
+ * cost nothing. Fails with code "spec_impossible_value" at `at` if none remains, or if there are too many to look
  * at. */
 struct remains *remains_of_grid(const struct exclude *exclude, const struct exclude_parameter *parameters, size_t n,
                                 const char *at, struct error *err);
-/* Finds the first `count` draws that are not excluded; draw() returns a parameter of one. Fails likewise where these
- * are too far between. */
+/* Finds the first `count` draws that are not excluded; draw() returns a parameter of one. Fails in the same way if
+ * these are too far between. */
 struct remains *remains_of_draws(const struct exclude *exclude, size_t n, int64_t count,
                                  double (*draw)(void *arg, int64_t point, size_t parameter), void *arg, const char *at,
                                  struct error *err);
@@ -27,8 +27,9 @@ int64_t remains_count(const struct remains *remains);
 /* Returns the point of a member: its index in the whole grid, or the number of its draw. */
 int64_t remains_point(const struct remains *remains, int64_t index);
 
-/* Tells which combinations of some parameters a member of a grid has: which[i] is a parameter with n[i] values. Returns
- * a flag for each of the product of all n[i], the first parameter varying fastest; to be freed. */
+/* Returns which combinations of some parameters occur among the members of a grid: which[i] is a parameter with n[i]
+ * values. The result has a flag for each of the product of all n[i], the first parameter varying fastest; to be
+ * freed. */
 bool *remains_combinations(const struct remains *remains, const struct exclude_parameter *parameters,
                            const size_t *which, const size_t *n, size_t count);
 #endif

@@ -5,7 +5,7 @@
 
 /* Returns the directory of a member's results, to be freed: absolute, or relative to the directory of the first
  * ensemble of the family. No value adds a part to the path: what cannot be in a name is written as %2F. Returns NULL
- * with code "spec_impossible_value" where the path is too long for a file system, or reaches for what the member does
+ * with code "spec_impossible_value" if the path is too long for a file system, or reaches for what the member does
  * not have. `values` are the member's parameters. */
 char *spec_results_of(const struct spec *spec, int64_t index, const json_t *values, struct error *err);
 

@@ -23,7 +23,7 @@ struct rows_entry {
 /* Returns the digest of a line, without its newline, of the copy of this name. */
 uint64_t rows_digest(const char *name, const char *line, size_t size);
 
-/* Opens a copy. `columns` is the text that rows_columns_text() gave when it was made. Fails with code "store_io" where
+/* Opens a copy. `columns` is the text that rows_columns_text() gave when it was made. Fails with code "store_io" if
  * the copy has changed since. */
 struct rows *rows_open(const char *dir, const char *name, const char *columns, int64_t count, struct error *err);
 void rows_close(struct rows *rows);
@@ -42,14 +42,14 @@ size_t rows_longest(const struct rows *rows, size_t i);
 void rows_note_longest(struct rows *rows, const json_t *longest); /* longest has the bytes by name */
 char *rows_columns_text(const struct rows *rows);                 /* a new string */
 
-/* Returns a row as a new object; NULL where it cannot be read or was changed, of which the first one is logged. */
+/* Returns a row as a new object; NULL if it cannot be read or was changed, of which the first one is logged. */
 json_t *rows_at(struct rows *rows, int64_t index);
 
 /* Makes a copy. Blocks, so that it is for a worker thread. Fails with code "store_full" or "store_io". */
 struct rows_writer;
 struct rows_writer *rows_writer_create(const char *dir, const char *name, struct error *err);
 /* Adds a row: an object of checked values (value.h) with the columns of the first one. Fails with code
- * "spec_parameter_file" where it is too large. */
+ * "spec_parameter_file" if it is too large. */
 int rows_writer_add(struct rows_writer *writer, const json_t *row, int64_t line, struct error *err);
 int64_t rows_writer_count(const struct rows_writer *writer);
 int64_t rows_writer_size(const struct rows_writer *writer); /* bytes of all rows so far */

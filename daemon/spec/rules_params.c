@@ -38,7 +38,7 @@ static const char *parameter_place(const struct spec *spec, const char *name, ch
     return "/members/parameters";
 }
 
-/* The seed gives each member its own: whoever chooses it chooses a lucky one. */
+/* Compares the seeds. The seed gives each member its own, so a user who may choose it may choose a lucky one. */
 static int compare_seeds(const struct spec *spec, const struct spec *reference, struct error *err)
 {
     int64_t own = json_integer_value(json_object_get(parameters_of(spec), "seed"));
@@ -117,7 +117,7 @@ static int fixed_find(struct fixed *fixed, const struct spec *spec, const struct
     return 0;
 }
 
-/* Returns the number of the first value that no combination of `all` has; n where each is in some. */
+/* Returns the number of the first value that no combination of `all` has; n if each is in some. */
 static size_t value_alone(const json_t *values, const json_t *all, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct measure {
-    const struct params *params; /* NULL where there are no placeholders */
+    const struct params *params; /* NULL if there are no placeholders */
     size_t total;
 };
 

@@ -13,7 +13,7 @@
 #define SIZES_POINTER sizeof(char *)      /* the kernel counts a pointer for each, besides its NUL */
 
 /* Checks that every member, the training and a whole job stay within the limits. Fails with code
- * "spec_impossible_value". Its pointer is that of the argument or variable or, where only the sum is too large, that of
+ * "spec_impossible_value". Its pointer is that of the argument or variable or, if only the sum is too large, that of
  * the members, the training or /pack. */
 int spec_check_sizes(const struct spec *spec, struct error *err);
 #endif

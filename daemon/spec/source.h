@@ -32,6 +32,6 @@ static inline int source_get(struct source *source)
 /* After EOF: returns 0 if it was the end of the file, else -1 with code "spec_parameter_file". */
 int source_check(const struct source *source, struct error *err);
 
-/* Fills err with "line N: …", or without a line where it is 0, and code "spec_parameter_file". Returns -1. */
+/* Fills err with "line N: …", or without a line if it is 0, and code "spec_parameter_file". Returns -1. */
 int source_refuse(int64_t line, struct error *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 #endif

@@ -1,5 +1,6 @@
 #include "daemon/spec/spec.h"
 
+#include "common/below.h"
 #include "common/jsonx.h"
 #include "common/xalloc.h"
 #include "daemon/spec/internal.h"
@@ -20,16 +21,10 @@ static int check_spec_name(const char *name, struct error *err)
 
 int spec_check_relative(const char *path, const char *pointer, const char *what, struct error *err)
 {
-    const char *p = path;
-
-    if (*p == '/')
+    if (path[0] == '/')
         return error_at(err, "spec_impossible_value", pointer, "the path must be relative to %s", what);
-    while (p != NULL) {
-        p += *p == '/';
-        if (strncmp(p, "..", 2) == 0 && (p[2] == '/' || p[2] == '\0'))
-            return error_at(err, "spec_impossible_value", pointer, "the path must not leave %s", what);
-        p = strchr(p, '/');
-    }
+    if (!path_stays_below(path))
+        return error_at(err, "spec_impossible_value", pointer, "the path must not leave %s", what);
     return 0;
 }
 

@@ -17,10 +17,10 @@
 struct spec_task {
     const json_t *command; /* an array of strings */
     const json_t *env;     /* an object of strings, or NULL */
-    /* of members: the most that any of them has, where they differ; resources.launch are templates */
+    /* of members: the most that any of them has, if they differ; resources.launch are templates */
     struct adapter_resources resources;
     const json_t
-        *needs; /* the spec's resources, where values of them depend on a member's parameters (needs.h); else NULL */
+        *needs; /* the spec's resources, if values of them depend on a member's parameters (needs.h); else NULL */
     int64_t grace_ms;
     int64_t silence_ms; /* a process that shows no sign of life for so long is ended; 0 for no limit */
     int64_t stopped_ms; /* one whose processes are all stopped for so long is ended; 0 for silence_ms */
@@ -29,7 +29,7 @@ struct spec_task {
     bool merged;        /* its standard error goes into the file of its standard output */
 };
 
-/* How members, or the ranks of a training, leave checkpoints and go on from them. */
+/* The way in which members, or the ranks of a training, leave checkpoints and go on from them. */
 struct spec_checkpoint {
     bool any;
     int64_t every_ms;     /* of a training: how often a checkpoint becomes due; 0 for before the end only */
@@ -101,7 +101,7 @@ struct spec {
     const char *adapter;
     struct spec_task members;
     struct params *params;
-    const char *success_file; /* NULL where the exit status alone decides */
+    const char *success_file; /* NULL if the exit status alone decides */
     const json_t *artefacts;  /* patterns of files that a member leaves when it succeeds, or NULL */
     const char *results;      /* template of the directory for links to them, or NULL: daemon/spec/results.h */
     struct spec_checkpoint checkpoint;
@@ -131,7 +131,7 @@ struct spec {
     int64_t from_ensemble; /* the ensemble from whose training's checkpoint it starts; 0: it starts with nothing */
     const char *from_checkpoint; /* the name of the checkpoint; NULL: the newest at submission */
     int64_t failure_after_ms;    /* a rank that does not go on for so long is taken for failed */
-    int64_t training_retries;    /* how often the training may begin anew because it failed */
+    int64_t training_retries;    /* how often the training may begin again because it failed */
     int64_t steps;               /* number of steps that each member sends; 0 if the spec does not say */
     bool streams_optional;       /* a member that never opens a stream may succeed */
     const json_t *rules;         /* or NULL: daemon/spec/rules.h */
@@ -139,7 +139,7 @@ struct spec {
     const json_t *buffer; /* with all defaults filled in */
 };
 
-/* Parses and checks a spec; `json` is borrowed and copied. Returns NULL with code, pointer and reason. Where the spec
+/* Parses and checks a spec; `json` is borrowed and copied. Returns NULL with code, pointer and reason. If the spec
  * names a file of parameters, `rows` is its copy, which is taken over on success; else it is NULL. */
 struct spec *spec_parse(const json_t *json, struct rows *rows, struct error *err);
 
@@ -149,20 +149,19 @@ struct spec_dirs {
     void *arg;
 };
 
-/* Returns a copy of a spec that begins after another ensemble, with the directory of that one in the place of
- * "{after}" in commands and variables; NULL where it is no such spec. */
+/* Returns a copy of a spec that begins after another ensemble, with the directory of that one in the place of "{after}"
+ * in commands and variables. Returns NULL if the spec begins after none. */
 json_t *spec_fill_after(const json_t *json, const struct spec_dirs *dirs);
-/* Returns a copy of a reference for a spec that begins after the ensemble `after` (0: after none): "{after}" in it, and
- * the directory of the ensemble after which the reference itself began, are the directory of `after`. */
+/* Returns a copy of a reference for a spec that begins after the ensemble `after` (0: after none). In the copy the
+ * directory of `after` replaces "{after}", and the directory of the ensemble after which the reference itself began. */
 json_t *spec_align_after(const json_t *reference, int64_t after, const struct spec_dirs *dirs);
-/* Finds the file that the spec takes its parameters from. Returns 1 and *path (borrowed), 0 where there is none or
- * where spec_parse() will report the mistake, -1 with err where the path is not valid. */
+/* Finds the file that the spec takes its parameters from. Returns 1 and *path (borrowed), 0 if there is none or
+ * if spec_parse() will report the mistake, -1 with err if the path is not valid. */
 int spec_parameter_file(const json_t *json, const char **path, struct error *err);
 const char *stopping_rule_name(enum stopping_rule rule); /* NULL for STOPPING_NONE */
-/* Returns how much time must be left for a member to be started, where the time that is left is known; 0 if it needs
- * none. A member that is warned before the end can go on from a checkpoint later: it needs as long before the warning
- * as after it, but at most half of the time that it ever has before the warning. Any other member needs its
- * walltime. */
+/* Returns how much time must be left for a member to be started, if the time that is left is known; 0 if it needs none.
+ * A member that is warned before the end can go on from a checkpoint later. It needs as long before the warning as
+ * after it, but at most half of the time that it ever has before the warning. Any other member needs its walltime. */
 int64_t spec_least_time_ms(const struct spec *spec);
 int64_t spec_least_time_of(const struct spec *spec, int64_t walltime_ms); /* the same of a member with that walltime */
 void spec_destroy(struct spec *spec);
@@ -172,15 +171,15 @@ bool spec_starts_copies(const struct spec_task *task);
 bool spec_trains_beside(const struct spec *spec);
 
 /* Makes the spec of a follow-up: that of the ensemble before it, with the changes that a client asks for, an object.
- * Returns a new object, or NULL with code and pointer where the changes have keys or types that they may not have.
+ * Returns a new object, or NULL with code and pointer if the changes have keys or types that they may not have.
  * Their values are judged by spec_parse(): spec_follow_up_place() turns its pointers, and those of an adapter, into
  * pointers into the changes. */
 json_t *spec_follow_up(const json_t *spec, const json_t *changes, struct error *err);
 void spec_follow_up_place(struct error *err);
 /* Checks whether such changes can be made to any spec. Returns 0, or -1 with code and pointer. */
 int spec_follow_up_check(const json_t *changes, struct error *err);
-/* Makes the spec for a training that is resubmitted: `command` and `ranks` of the changes replace those of the spec,
- * and what is in `env` and `resources` is added to them, or replaces what is there. Fails and is judged as
+/* Makes the spec for a training that is resubmitted. `command` and `ranks` of the changes replace those of the spec.
+ * The keys of `env` and `resources` are added to the spec's, or replace them. Fails and is judged as
  * spec_follow_up(). */
 json_t *spec_resubmit(const json_t *spec, const json_t *changes, struct error *err);
 void spec_resubmit_place(struct error *err);

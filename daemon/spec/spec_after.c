@@ -37,7 +37,7 @@ static const char *find_from(const char *text, const char *from)
     return text;
 }
 
-/* Returns the text with the replacement made everywhere; NULL where there is nothing to replace. */
+/* Returns the text with the replacement made everywhere; NULL if there is nothing to replace. */
 static json_t *fill_in_text(const char *text, const struct filling *filling)
 {
     struct text out = {0};

@@ -88,7 +88,7 @@ int spec_parse_allocation(struct spec *spec, const json_t *obj, struct error *er
     return check_members_fit(spec, err);
 }
 
-/* Refuses `refill` where members that come later could never start, because less than a walltime is left of their
+/* Refuses `refill` if members that come later could never start, because less than a walltime is left of their
  * job. */
 static int check_refill(const struct spec *spec, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* Reads `checkpoint` of members and of trainings: when they are warned, how many checkpoints are kept, where those of
+/* Reads `checkpoint` of members and of trainings: when they are warned, how many checkpoints are kept, if those of
  * members are, and how members go on from one. */
 #include "daemon/spec/internal.h"
 
@@ -67,7 +67,7 @@ static int check_before(const struct spec_checkpoint *c, const struct spec_task 
     return 0;
 }
 
-/* Reads what members and trainings have in common. The task's resources must have been read before. */
+/* Reads the keys that members and trainings have in common. The task's resources must have been read before. */
 static int parse_common_checkpoint(struct spec_checkpoint *c, struct spec_task *task, const json_t *obj, const char *at,
                                    struct error *err)
 {

@@ -46,8 +46,8 @@ json_t *spec_resubmit(const json_t *spec, const json_t *changes, struct error *e
     return out;
 }
 
-/* The buffer is too small for the number of ranks, or the jobs of members have no room beside the training: neither
- * place is in the body, but what asks too much is. */
+/* Sets the error's pointer. The buffer is too small for the number of ranks, or the jobs of members have no room beside
+ * the training. Neither place is in the body, but the key that asks too much is. */
 void spec_resubmit_place(struct error *err)
 {
     static const char training[] = "/training/", buffer[] = "/training/buffer";

@@ -1,4 +1,5 @@
-/* Reads what members leave: `artefacts`, and `results`, the directory for links to them, named by parameters. */
+/* Reads the keys about files that members leave: `artefacts`, and `results`, the directory for links to them, named by
+ * parameters. */
 #include "daemon/spec/results.h"
 
 #include "common/jsonx.h"

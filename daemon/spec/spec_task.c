@@ -140,7 +140,7 @@ int spec_parse_resources(struct spec_task *task, const json_t *obj, const char *
     if (jsonx_only(res, place, keys, err) < 0 || (fixed = without_templates(task, res, place, params, err)) == NULL)
         return -1;
     rc = parse_fixed(task, fixed, place, params, err);
-    json_decref(fixed); /* what was taken from it is in `res` as well */
+    json_decref(fixed); /* a value that was taken from it is in `res` as well */
     return rc;
 }
 

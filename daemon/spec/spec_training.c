@@ -1,6 +1,7 @@
 #include "daemon/spec/internal.h"
 
 #include "common/jsonx.h"
+#include "tasks/proto/buffer_policies.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -108,13 +109,19 @@ static int check_fields(const json_t *fields, struct error *err)
     return 0;
 }
 
+static bool is_buffer_policy(const char *name)
+{
+#define IS_POLICY(known) || strcmp(name, #known) == 0
+    return false BUFFER_POLICIES(IS_POLICY);
+}
+
 /* Checks the buffer and writes the defaults into it, so that all readers get a complete object. */
 static int complete_buffer(json_t *training, struct error *err)
 {
     static const char *const keys[] = {"policy", "capacity", "threshold", "batch", "seed", NULL};
     static const char at[] = "/training/buffer";
     int64_t capacity = 1000, threshold = -1, batch = -1, seed = 0;
-    const char *policy = "reservoir";
+    const char *policy = BUFFER_POLICY_DEFAULT;
     const json_t *given = NULL;
     json_t *buffer;
 
@@ -127,9 +134,9 @@ static int complete_buffer(json_t *training, struct error *err)
          jsonx_int(given, at, "batch", JSONX_OPTIONAL, 1, 1000000, &batch, err) < 0 ||
          jsonx_int(given, at, "seed", JSONX_OPTIONAL, 0, INT64_MAX, &seed, err) < 0))
         return -1;
-    if (strcmp(policy, "reservoir") != 0 && strcmp(policy, "fifo") != 0 && strcmp(policy, "firo") != 0)
+    if (!is_buffer_policy(policy))
         return error_at(err, "spec_impossible_value", "/training/buffer/policy",
-                        "unknown policy \"%.60s\"; known: reservoir, fifo, firo", policy);
+                        "unknown policy \"%.60s\"; known:" BUFFER_POLICY_NAMES, policy);
     if (batch < 0)
         batch = capacity < BATCH ? capacity : BATCH;
     if (batch > capacity)
@@ -148,10 +155,10 @@ static int complete_buffer(json_t *training, struct error *err)
     return 0;
 }
 
-/* Checks that ranks cannot block each other. Ranks that learn in step draw in step: if one is full of samples that were
+/* Checks that ranks cannot block each other. Ranks that learn in step draw in step. If one is full of samples that were
  * never drawn, so that its members wait, all others must have enough samples to draw, too. The dealing
  * (tasks/proto/dealing.h) gives ranks numbers of samples that differ by at most two for each member whose steps are
- * consecutive. Where ranks differ by more than their buffers can bridge, a notice says so while the ensemble runs. */
+ * consecutive. If ranks differ by more than their buffers can bridge, a notice says so while the ensemble runs. */
 int spec_check_ranks(const struct spec *spec, int64_t ranks, int64_t width, struct error *err)
 {
     const json_t *buffer = spec->buffer;

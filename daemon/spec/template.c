@@ -6,8 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Takes the next piece off the template at *p. Returns 1 for literal text of *len bytes at *start, 2 for a placeholder,
- * with its name there, 0 at the end, -1 for a brace that is neither doubled nor part of a placeholder. */
+/* Takes the next piece off the template at *p. Returns:
+ *
+ * - 1 for literal text of *len bytes at *start
+ * - 2 for a placeholder, with its name there
+ * - 0 at the end
+ * - -1 for a brace that is neither doubled nor part of a placeholder */
 static int next_piece(const char **p, const char **start, size_t *len)
 {
     const char *s = *p, *end;

@@ -11,7 +11,11 @@ bool value_equal(const json_t *a, const json_t *b);
 
 #define VALUE_DEPTH_MAX 32 /* lists and objects in one another */
 
-/* Checks that a parameter may have this value, at the pointer `at`: it is not null, though something in it may be; no
- * text has a zero byte; it is not too deep, nor as JSON larger than a program's environment takes. */
+/* Checks that a parameter may have this value, at the pointer `at`:
+ *
+ * - it is not null, though something in it may be
+ * - no text has a zero byte
+ * - it is not too deep
+ * - as JSON it is not larger than a program's environment allows */
 int value_check(const json_t *value, const char *at, struct error *err);
 #endif

@@ -1,5 +1,7 @@
 #include "daemon/store/archived.h"
 
+#include "common/member_state.h"
+
 #define UNARCHIVED "archived = 0 AND ended IS NOT NULL AND kind = 'members'"
 
 int store_archive_due(struct store *store, int64_t before_ms, int64_t keep, int64_t *ensemble, bool *crowded,
@@ -90,8 +92,8 @@ int store_archive_is_last(struct store *store, int64_t ensemble, int64_t index, 
 {
     sqlite3_stmt *stmt = store_query(
         store, err,
-        "SELECT 1 FROM member WHERE ensemble = ?1 AND idx = ?2 AND attempts = ?3 AND successor IS NULL AND (state = "
-        "'succeeded' OR state = 'failed' OR state = 'unfinished' OR state = 'cancelled' OR state = 'stopped')",
+        "SELECT 1 FROM member WHERE ensemble = ?1 AND idx = ?2 AND attempts = ?3 AND successor IS NULL AND state "
+        "IN (" MEMBER_STATES_FINAL ")",
         "iii", ensemble, index, number);
     int rc = stmt ? store_row(store, stmt, err) : -1;
 

@@ -1,10 +1,10 @@
-/* Which attempts have their output in archives, and where (docs/run-directory.md, "Archives"). */
+/* The attempts whose output is in archives, and its place there (docs/run-directory.md, "Archives"). */
 #ifndef DAEMON_STORE_ARCHIVED_H
 #define DAEMON_STORE_ARCHIVED_H
 #include "daemon/store/store.h"
 
-/* Finds the ensemble of the job that ended first among those that are not archived. Returns 1 where that was before
- * `before_ms`, or where more than `keep` jobs wait (*crowded), 0 where nothing is due, -1 on error. */
+/* Finds the ensemble of the job that ended first among those that are not archived. Returns 1 if that was before
+ * `before_ms`, or if more than `keep` jobs wait (*crowded), 0 if nothing is due, -1 on error. */
 int store_archive_due(struct store *store, int64_t before_ms, int64_t keep, int64_t *ensemble, bool *crowded,
                       struct error *err);
 
@@ -13,7 +13,7 @@ struct unarchived {
     char job_name[64];
     int64_t index; /* -1: the job has no attempt whose output is kept */
     int64_t number;
-    int64_t archive, kind, at; /* 0 where it is not archived, but for the kind */
+    int64_t archive, kind, at; /* 0 if it is not archived, but for the kind */
 };
 
 /* Reads the attempts of the `limit` jobs of an ensemble that ended first, job by job. */
@@ -28,10 +28,10 @@ int store_archive_put(struct store *store, int64_t ensemble, const struct unarch
 /* Records that a job needs no archiving any more. */
 int store_archive_job(struct store *store, int64_t job, struct error *err);
 
-/* Returns 1 where the member is final, this is its last attempt, and no follow-up goes on with it; 0 where not; -1. */
+/* Returns 1 if the member is final, this is its last attempt, and no follow-up goes on with it; 0 if not; -1. */
 int store_archive_is_last(struct store *store, int64_t ensemble, int64_t index, int64_t number, struct error *err);
 
-/* The file that entries of a kind are added to, and its size; the number is 0 where there is none. */
+/* The file that entries of a kind are added to, and its size; the number is 0 if there is none. */
 int store_archive_file(struct store *store, int64_t ensemble, int kind, int64_t *number, int64_t *size,
                        struct error *err);
 int store_archive_file_put(struct store *store, int64_t ensemble, int kind, int64_t number, int64_t size,

@@ -1,4 +1,4 @@
-/* Artefacts: files that the latest successful attempt of a member left, with what they were then. */
+/* Artefacts: files that the latest successful attempt of a member left, with their size and digest at that time. */
 #ifndef DAEMON_STORE_ARTEFACT_H
 #define DAEMON_STORE_ARTEFACT_H
 #include "daemon/store/store.h"

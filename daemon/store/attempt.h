@@ -19,13 +19,13 @@ struct attempt_row {
 };
 
 int store_attempt_insert(struct store *store, const struct attempt_row *row, struct error *err);
-/* Writes only what is known of an attempt that has started: `host` and `started_ms`. */
+/* Writes only the fields of an attempt that has started: `host` and `started_ms`. */
 int store_attempt_start(struct store *store, const struct attempt_row *row, struct error *err);
 int store_attempt_update(struct store *store, const struct attempt_row *row, struct error *err);
 /* Notes the rung that an attempt is to reach next; 0 for none. */
 int store_attempt_rung(struct store *store, int64_t ensemble, int64_t index, int64_t number, int64_t rung,
                        struct error *err);
-/* Notes what is wrong with an attempt that runs; "" for nothing. */
+/* Notes a mistake of an attempt that runs; "" for none. */
 int store_attempt_notice(struct store *store, int64_t ensemble, int64_t index, int64_t number, const char *notice,
                          struct error *err);
 /* Reads one attempt. Returns 1 if there is one, 0 if not, -1 on error. */
@@ -37,8 +37,8 @@ int store_attempt_each(struct store *store, int64_t ensemble, int64_t index,
 /* Reads all attempts of the members from an index up to but without another, by index and number. */
 int store_attempt_each_in(struct store *store, int64_t ensemble, int64_t from, int64_t end,
                           int (*each)(void *arg, const struct attempt_row *row), void *arg, struct error *err);
-/* Both read members with an index from `from` up to but without `end`, each once, by index: members whose latest
- * attempt was on a host, and members of which an attempt failed for a cause (cause.h). */
+/* These read members with an index from `from` up to but without `end`, each once, by index. The first reads members
+ * whose latest attempt was on a host, the second those of which an attempt failed for a cause (cause.h). */
 int store_attempt_each_on_host(struct store *store, int64_t ensemble, int64_t from, int64_t end, const char *host,
                                int (*each)(void *arg, const int64_t *index), void *arg, struct error *err);
 int store_attempt_each_by_cause(struct store *store, int64_t ensemble, int64_t from, int64_t end, const char *cause,

@@ -1,9 +1,9 @@
-/* Backups: one file that holds the database and the copies of parameter files, made while the daemon runs; and how a
- * daemon takes over a backup that it is started on.
+/* Makes backups while the daemon runs: one file that holds the database and the copies of parameter files. A daemon
+ * that is started on a backup takes it over.
  *
  * A backup is a database that the daemon can use, with the parameter files in a table of its own and the mark "copied".
- * As long as it has the mark, its jobs may not be taken for jobs under way: other members have run since the backup was
- * made, and the daemon that made it may still be running. */
+ * As long as it has the mark, its jobs must not be treated as jobs under way. Other members have run since the backup
+ * was made, and the daemon that made it may still be running. */
 #ifndef DAEMON_STORE_BACKUP_H
 #define DAEMON_STORE_BACKUP_H
 #include "daemon/store/store.h"
@@ -15,7 +15,7 @@ struct backup_source {
     char *database, *rows_dir;
     const atomic_bool *abandoned; /* may be NULL; backup_write() gives up soon once it is true */
 };
-/* Fails with code "backup_unavailable" where only the loop can read the database (on a network file system). */
+/* Fails with code "backup_unavailable" if only the loop can read the database (on a network file system). */
 int backup_source_init(struct backup_source *source, const struct store *store, const char *rows_dir,
                        struct error *err);
 void backup_source_fini(struct backup_source *source);
@@ -23,14 +23,14 @@ void backup_source_fini(struct backup_source *source);
 /* Returns a template for mkstemp(3) in the state directory, to be freed. */
 char *backup_temporary(const char *state_dir);
 /* Writes a checked backup to `path`, a new or an empty file. May be called on any thread, since it opens its own
- * connection. Fails with code store_full, store_io, or not_ready where it is abandoned; the file is then useless. */
+ * connection. Fails with code store_full, store_io, or not_ready if it is abandoned; the file is then useless. */
 int backup_write(const struct backup_source *source, const char *path, struct error *err);
 
 /* Removes a backup from the state directory, and what SQLite leaves beside one that had no room. */
 void backup_remove(const char *path);
 
-/* Notes that the caller is about to write the backup to `file` (an absolute path), so that an error about a damaged
- * database can name the newest backup that is there. Blocks. */
+/* Notes that the caller is about to write the backup to `file` (an absolute path). An error about a damaged database
+ * can then name the newest backup that is there. Blocks. */
 #define BACKUP_FILE_MAX 400
 int backup_note(const struct backup_source *source, const char *file, struct error *err);
 

@@ -96,7 +96,7 @@ static int collect_candidate(void *arg, const struct member_row *row)
     return 0;
 }
 
-/* Tells whether nothing of the member is missing. An earlier attempt that had told its end may have left steps to the
+/* Returns whether nothing of the member is missing. An earlier attempt that had told its end may have left steps to the
  * last one. */
 static bool is_whole(const struct bulk_piece *p, const struct candidate *member)
 {

@@ -28,8 +28,8 @@ int store_bulk_first(struct store *store, int64_t ensemble, struct bulk *bulk, s
 int store_bulk_end(struct store *store, const struct bulk *bulk, struct error *err);
 int store_bulk_end_all(struct store *store, int64_t ensemble, struct error *err);
 /* Does a piece of a bulk operation (not of BULK_STOP): at most `limit` members. Returns 1 if there may be more, from
- * bulk->next on, which the caller then stores; 0 if it is done; -1 on error. *span (may be NULL) is the range of
- * members with a row that were changed. */
+ * bulk->next on, which the caller then stores. Returns 0 if it is done, -1 on error. *span (may be NULL) is the range
+ * of members with a row that were changed. */
 int store_bulk_piece(struct store *store, struct bulk *bulk, int limit, struct member_span *span, struct error *err);
 
 #endif

@@ -14,7 +14,7 @@ struct cause_row {
     int64_t index, number; /* the latest attempt that failed for this cause */
 };
 
-/* Makes a cause of a reason by leaving out what differs from attempt to attempt: absolute paths become "/…", other
+/* Makes a cause of a reason by leaving out words that differ from attempt to attempt: absolute paths become "/…", other
  * words with digits "#". Exit statuses and signals stay. */
 void cause_text(const char *reason, char *out, size_t size);
 

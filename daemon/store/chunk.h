@@ -16,7 +16,7 @@ struct chunk {
 };
 
 bool chunk_add(struct chunk *chunk, const struct series_point *point); /* false: there is no room */
-/* Reads the entry that begins at `*at`, and moves on. Returns false at the end, and where the bytes make no sense. */
+/* Reads the entry that begins at `*at`, and moves on. Returns false at the end, and if the bytes make no sense. */
 bool chunk_next(const struct chunk *chunk, size_t *at, struct series_point *point);
 /* Returns where the last entry begins; 0 also if there is none. */
 size_t chunk_last(const struct chunk *chunk);

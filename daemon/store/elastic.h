@@ -1,4 +1,4 @@
-/* What the policy of an elastic ensemble has done last (daemon/engine/memory/elastic.h). */
+/* The last actions of the policy of an elastic ensemble (daemon/engine/memory/elastic.h). */
 #ifndef DAEMON_STORE_ELASTIC_H
 #define DAEMON_STORE_ELASTIC_H
 #include "daemon/store/store.h"

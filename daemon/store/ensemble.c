@@ -339,7 +339,7 @@ static void cover_by(struct cover *cover, int64_t started_ms, int64_t ended_ms)
     cover->any = true;
 }
 
-/* Returns since when members run that run now; now_ms where none does; -1 with err. */
+/* Returns since when members run that run now; now_ms if none does; -1 with err. */
 static int64_t running_since(struct store *store, int64_t ensemble, int64_t now_ms, struct error *err)
 {
     sqlite3_stmt *stmt = store_query(

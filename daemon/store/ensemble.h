@@ -75,7 +75,7 @@ int store_ensemble_advance(struct store *store, int64_t id, int64_t next_index, 
 int store_ensemble_get(struct store *store, int64_t id, struct ensemble_row *row, struct error *err);
 /* Replaces the text of the spec. */
 int store_ensemble_change_spec(struct store *store, int64_t id, const char *spec, struct error *err);
-/* Returns the text of the spec, to be freed; NULL where there is no such ensemble or on error. */
+/* Returns the text of the spec, to be freed; NULL if there is no such ensemble or on error. */
 char *store_ensemble_spec(struct store *store, int64_t id, struct error *err);
 
 struct ensemble_filter {
@@ -108,10 +108,10 @@ int store_ensemble_cancel_untried(struct store *store, int64_t ensemble, struct 
 /* Counts them as pending again. */
 int store_ensemble_restore_untried(struct store *store, int64_t ensemble, struct error *err);
 /* Returns when the last of its members succeeded, and how long the slowest of the last 20 that succeeded took from its
- * submission on; 0 where none has succeeded. */
+ * submission on; 0 if none has succeeded. */
 int store_ensemble_pace(struct store *store, int64_t ensemble, int64_t *last_ms, int64_t *took_ms, struct error *err);
-/* Returns for how long, from since_ms to now_ms, none of its members ran, as far as its last successes and those that
- * run now tell: while it was paused, or waited for places. Moments between two members do not count. */
+/* Returns for how long, from since_ms to now_ms, none of its members ran, as far as its last successes and its running
+ * members show. That is so while it was paused, or waited for places. Moments between two members do not count. */
 int store_ensemble_idle(struct store *store, int64_t ensemble, int64_t since_ms, int64_t now_ms, int64_t *idle_ms,
                         struct error *err);
 /* Returns when the nth-last of its successful members ended, from which a rate is computed: 1 if there is one, 0 if

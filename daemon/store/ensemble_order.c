@@ -10,7 +10,7 @@
     "e.id, e.name, e.state, e.reason, e.adapter, e.stream_key, e.count, e.width, e.next_index, e.created, e.ended, "   \
     "e.root, e.parent, e.paused_by, e.paused, e.intake, e.after"
 
-/* The parameters of all queries: ?1 and ?2 are the value and the id of the place behind which they go on, ?3 is the
+/* The parameters of all queries: ?1 and ?2 are the value and the id of the place behind which they go on. ?3 is the
  * limit, ?4 the family, ?5 the pattern of the name, ?6 the metric, ?7 to ?11 are the states. The + keeps SQLite from
  * looking the states up in an index that has another order. */
 #define PASSES                                                                                                         \

@@ -17,22 +17,21 @@ enum ensemble_key {
 struct ensemble_order {
     enum ensemble_key key;
     bool descending;
-    const char *metric; /* where the key is one of a metric */
+    const char *metric; /* if the key is one of a metric */
 };
 
 /* The place of an ensemble in a sorted list. Ensembles whose training has no value of the metric stand behind all
  * others in either direction, the newest first. */
 struct ensemble_place {
-    int64_t id;     /* of the training where it has a value of the metric, else of the ensemble; 0: before the first */
+    int64_t id;     /* of the training if it has a value of the metric, else of the ensemble; 0: before the first */
     bool has_value; /* true unless it stands behind those that have a value of the metric */
     double value;   /* by which it is sorted */
-    char text[256]; /* its name or state where it is sorted by that */
+    char text[256]; /* its name or state if it is sorted by that */
 };
 
 /* Reads at most `limit` ensembles that pass the filter and stand behind `after`, whose id is 0 for the beginning, until
  * `each` returns non-zero. An index has the order, so that the time depends on how many ensembles are read, and not on
- * how many there are; but those that the filter holds back, or that have no value of the metric, are passed one by
- * one. */
+ * how many there are. Those that do not pass the filter, or have no value of the metric, are skipped one by one. */
 int store_ensemble_each_sorted(struct store *store, const struct ensemble_order *order,
                                const struct ensemble_filter *filter, const struct ensemble_place *after, int limit,
                                int (*each)(void *arg, const struct ensemble_row *row,

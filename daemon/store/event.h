@@ -36,10 +36,10 @@ int store_event_each(struct store *store, int64_t after, int64_t upto, const str
 /* Returns the id of the newest event that is on the disk, without asking the database. */
 int64_t store_event_newest(const struct store *store);
 
-/* Returns the id of the newest event of an ensemble that is kept, or 0 where there is none. */
+/* Returns the id of the newest event of an ensemble that is kept, or 0 if there is none. */
 int store_event_newest_of(struct store *store, int64_t ensemble, int64_t *id, struct error *err);
 
-/* Returns the ids of the oldest event that is kept and of the newest ever made. Where none is kept, *oldest is *newest
+/* Returns the ids of the oldest event that is kept and of the newest ever made. If none is kept, *oldest is *newest
  * + 1. */
 int store_event_bounds(struct store *store, int64_t *oldest, int64_t *newest, struct error *err);
 

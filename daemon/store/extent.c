@@ -29,7 +29,7 @@ int store_extent_skip(struct store *store, const struct store_extent *extent, st
                    "sqlite_sequence WHERE name = 'job')",
                    "i", extent->job) < 0)
         return -1;
-    store->last_job = 0; /* to be read anew */
+    store->last_job = 0; /* to be read again */
     return 0;
 }
 

@@ -1,5 +1,5 @@
-/* How far the database has come. The run directory has a copy of this, by which an older copy of the database is
- * recognised (daemon/run_mark.h). */
+/* The progress of the database: its highest ids. The run directory has a copy of this, by which an older copy of the
+ * database is recognised (daemon/run_mark.h). */
 #ifndef DAEMON_STORE_EXTENT_H
 #define DAEMON_STORE_EXTENT_H
 #include "daemon/store/store.h"

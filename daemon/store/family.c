@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* Reads one number by a query. Returns 1 with *n, 0 where there is no row, -1 on error. */
+/* Reads one number by a query. Returns 1 with *n, 0 if there is no row, -1 on error. */
 static int family_read_number(struct store *store, sqlite3_stmt *stmt, int64_t *n, struct error *err)
 {
     int rc = stmt ? store_row(store, stmt, err) : -1;
@@ -34,8 +34,8 @@ int store_family_open(struct store *store, int64_t root, int64_t *id, struct err
         store,
         store_query(store, err,
                     "SELECT e.id FROM ensemble e WHERE (e.id = ?1 OR e.root = ?1) AND (e.ended IS NULL OR EXISTS "
-                    "(SELECT 1 FROM tally t WHERE t.ensemble = e.id AND t.state IN ('pending', 'submitted', 'running') "
-                    "AND t.n > 0)) ORDER BY e.id DESC LIMIT 1",
+                    "(SELECT 1 FROM tally t WHERE t.ensemble = e.id AND t.state NOT IN (" MEMBER_STATES_FINAL
+                    ") AND t.n > 0)) ORDER BY e.id DESC LIMIT 1",
                     "i", root),
         id, err);
 }
@@ -131,8 +131,8 @@ struct slice {
     char state[16];
 };
 
-/* Finds the next members to hand on. Returns 1 with the slice, which has no members where its source and state have no
- * more to give; 0 where the handover is done; -1 on error. */
+/* Finds the next members to hand on. Returns 1 with the slice, which has no members if its source and state have no
+ * more to give; 0 if the handover is done; -1 on error. */
 static int find_slice(struct store *store, int64_t ensemble, int limit, struct slice *slice, struct error *err)
 {
     sqlite3_stmt *stmt = store_query(

@@ -3,7 +3,7 @@
 #define DAEMON_STORE_FAMILY_H
 #include "daemon/store/ensemble.h"
 
-/* Reads the newest ensemble of the family, which is its root where there is no follow-up. Returns 1, 0 if there is no
+/* Reads the newest ensemble of the family, which is its root if there is no follow-up. Returns 1, 0 if there is no
  * such family, -1 on error. */
 int store_family_newest(struct store *store, int64_t root, struct ensemble_row *row, struct error *err);
 /* Finds an ensemble of the family that has not ended or has members in flight. Returns 1 and *id, 0 if there is none,

@@ -28,7 +28,7 @@ struct gathering {
     bool header; /* the log's header was written since the last flush that was made */
     bool defer, owed;
     bool lost;              /* a flush has failed, so that commits may be missing on the disk for good */
-    int fd;                 /* a descriptor of its own, for allocating blocks; -1 where that is not possible */
+    int fd;                 /* a descriptor of its own, for allocating blocks; -1 if that is not possible */
     sqlite3_int64 end, own; /* the end of the log's content, and of the blocks that the file has */
     bool frugal;
 };
@@ -51,7 +51,7 @@ static int write_out(struct gathering *g)
     return size > 0 ? gathering_methods(g)->xWrite(g->real, g->data, (int)size, g->offset) : SQLITE_OK;
 }
 
-/* Gives the file blocks up to `size`; false where there is no room. */
+/* Gives the file blocks up to `size`; false if there is no room. */
 static bool get_blocks(struct gathering *g, sqlite3_int64 size)
 {
     if (g->own >= size)
@@ -347,8 +347,8 @@ static int gather_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, i
     return rc;
 }
 
-/* Replaces ftruncate() for SQLite, which cuts an index that nobody else uses to 3 bytes and makes it anew. Zeros do as
- * well, and let it keep its blocks. */
+/* Replaces ftruncate() for SQLite, which cuts an index that nobody else uses to 3 bytes and makes it again. Zeros serve
+ * as well, and let the file keep its blocks. */
 static int cut_index(int fd, off_t size)
 {
     static const unsigned char zeros[4096];

@@ -2,20 +2,21 @@
  * they must be there. SQLite writes two pieces for each page, 24 bytes and the page, which is some forty calls for a
  * commit here and a good part of its cost. All other files go to the usual file system.
  *
- * It is only correct with `PRAGMA synchronous = FULL`: the log's index shows a commit to other connections only after
- * the log was flushed, and the gathered pieces are written before that flush. A write that fails makes the flush fail.
+ * It is only correct with `PRAGMA synchronous = FULL`. The log's index then shows a commit to other connections only
+ * after the log was flushed, and the gathered pieces are written before that flush. A write that fails makes the flush
+ * fail.
  *
  * A flush may be left to another thread, so that a commit need not wait for the disk; the flush is then owed. If the
  * machine crashes before it is made, that commit and later ones are lost, but nothing else, since every frame of the
- * log has a checksum over the frames before it. Two flushes are never put off: that of the log's header when the log
- * begins anew, because new frames behind the old header would bring old frames back; and that of a checkpoint, which
- * SQLite asks for without having written anything new. */
+ * log has a checksum over the frames before it. Two flushes are never put off. One is that of the log's header when the
+ * log begins again, because new frames behind the old header would bring old frames back. The other is that of a
+ * checkpoint, which SQLite asks for without having written anything new. */
 #ifndef DAEMON_STORE_GATHER_H
 #define DAEMON_STORE_GATHER_H
 #include <sqlite3.h>
 #include <stdbool.h>
 
-/* Returns the name for sqlite3_open_v2(), or NULL (the usual file system) where there is no memory. */
+/* Returns the name for sqlite3_open_v2(), or NULL (the usual file system) if there is no memory. */
 const char *gather_vfs(void);
 
 /* Returns the log of a connection's main database, or NULL if it does not use this file system. There is one after the
@@ -27,11 +28,11 @@ bool gather_owes(const sqlite3_file *log);
 void gather_settle(sqlite3_file *log); /* gather_flush() has made the flush that was owed */
 
 /* The room on the disk that the log keeps for itself. Its file has more blocks than it needs, and keeps them when the
- * log begins anew and when the database is closed. A few changes can then be stored when the disk is full, even if
+ * log begins again and when the database is closed. A few changes can then be stored when the disk is full, even if
  * other programs take whatever becomes free. */
 #define GATHER_KEPT ((sqlite3_int64)2 << 20)
 /* Returns whether GATHER_KEPT bytes are allocated behind the content of the log, which it tries if they are not. Also
- * true where that cannot be found out. */
+ * true if that cannot be found out. */
 bool gather_has_room(sqlite3_file *log);
 /* With true, writes that would leave less room than that fail with SQLITE_FULL from now on. */
 void gather_spare(sqlite3_file *log, bool spare);

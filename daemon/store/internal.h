@@ -65,7 +65,7 @@ int store_check_origin(struct store *store, struct error *err);
 
 enum member_state store_member_state(sqlite3_stmt *stmt, int column); /* reads a member's state from a row */
 
-/* Reads rows of a member state's name and a number into an array indexed by state. stmt is NULL where the query
+/* Reads rows of a member state's name and a number into an array indexed by state. `stmt` is NULL if the query
  * failed. */
 int store_read_tally(struct store *store, sqlite3_stmt *stmt, int64_t n[MEMBER_STATE_COUNT], struct error *err);
 
@@ -80,11 +80,11 @@ const char *store_ensemble_asked(const struct ensemble_filter *filter, enum ense
 #define STORE_PATTERN 516
 void store_ensemble_pattern(const struct ensemble_filter *filter, char pattern[STORE_PATTERN]);
 
-/* Returns the prepared statement of a string literal, which is known by its address; NULL where there is no memory. */
+/* Returns the prepared statement of a string literal, which is known by its address; NULL if there is no memory. */
 sqlite3_stmt *store_prepared(struct store *store, const char *sql, struct error *err);
 int store_run(struct store *store, const char *sql, struct error *err); /* runs a statement without values: 0 or -1 */
 
-/* Opens the turn's transaction unless it is open. Returns -1 where it is doomed. */
+/* Opens the turn's transaction unless it is open. Returns -1 if it is doomed. */
 int store_begin(struct store *store, struct error *err);
 /* Rolls back a transaction of SQLite that the store did not begin, which must be done before a query. */
 int store_roll_back(struct store *store, struct error *err);

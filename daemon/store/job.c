@@ -75,7 +75,7 @@ int store_job_insert(struct store *store, uint32_t nonce, struct job_row *row, s
                       row->created_ms, row->pilot, row->node, row->cpus);
 }
 
-/* The end is written only where there is one: SQLite takes a row out of every index in whose columns or condition a
+/* The end is written only if there is one: SQLite takes a row out of every index in whose columns or condition a
  * written column stands, and puts it back. */
 int store_job_update(struct store *store, const struct job_row *row, struct error *err)
 {

@@ -25,8 +25,8 @@ struct job_row {
 
 const char *job_state_name(enum job_state state);
 
-/* Inserts a job; sets row->id and row->name (st-NONCE-ID). The nonce is random: ids are given anew by an older copy of
- * the database, and names must not. */
+/* Inserts a job; sets row->id and row->name (st-NONCE-ID). The nonce is random: an older copy of the database gives ids
+ * a second time, and names must stay unique. */
 int store_job_insert(struct store *store, uint32_t nonce, struct job_row *row, struct error *err);
 int store_job_update(struct store *store, const struct job_row *row, struct error *err);
 int store_job_each_live(struct store *store, int (*each)(void *arg, const struct job_row *row), void *arg,
@@ -34,12 +34,12 @@ int store_job_each_live(struct store *store, int (*each)(void *arg, const struct
 
 /* Reads a job by its id. Returns 1 if there is one, 0 if not, -1 on error. */
 int store_job_get(struct store *store, int64_t id, struct job_row *row, struct error *err);
-/* Returns 0, or -1 where there is no such state. */
+/* Returns 0, or -1 if there is no such state. */
 int job_state_parse(const char *name, enum job_state *state);
 const char *job_kind_name(enum job_kind kind);
 
 /* Reads at most `limit` jobs with an id below `before` (0 for all), newest first, until `each` returns non-zero. It
- * looks at a limited range of ids: *next is where to go on, 0 where there are no more. */
+ * looks at a limited range of ids: *next is where to go on, 0 if there are no more. */
 struct job_filter {
     int64_t ensemble;    /* 0 for any */
     const char *adapter; /* NULL for any */
@@ -50,8 +50,8 @@ struct job_filter {
 int store_job_each(struct store *store, int64_t before, const struct job_filter *filter, int limit,
                    int (*each)(void *arg, const struct job_row *row), void *arg, int64_t *next, struct error *err);
 
-/* Returns 1 if the scheduler has accepted a job of this one's kind, and at least of its size, of the same ensemble or
- * of the ensemble `before` (0: none), or also has run one, if `ran`; 0 if not, -1 on error. */
+/* Returns 1 if the scheduler has accepted a job of this kind and at least of this size, of the same ensemble or of the
+ * ensemble `before` (0: none). If `ran` is true, it must have run one. Returns 0 if not, -1 on error. */
 int store_job_has_precedent(struct store *store, const struct job_row *row, int64_t before, bool ran,
                             struct error *err);
 

@@ -82,8 +82,8 @@ static bool frame_follows(const struct log_reading *r)
            sum_is(sum_add(sum_add(r->sum, r->frame, 8, r->big), r->frame + FRAME, r->page, r->big), r->frame + 16);
 }
 
-/* Looks at what follows the first frame that is wrong. At most one transaction is not flushed at any time, so that two
- * ends of transactions prove that the first of them was flushed. */
+/* Checks the bytes behind the first frame that is wrong. At most one transaction is not flushed at any time, so that
+ * two ends of transactions prove that the first of them was flushed. */
 static enum log_state look_behind(struct log_reading *r, off_t at)
 {
     bool more = is_of_log(r);

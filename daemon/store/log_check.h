@@ -1,6 +1,6 @@
-/* Looks at the write-ahead log that the last process left, before SQLite opens it. SQLite takes the first frame with a
- * wrong checksum for the end of the log, and what follows is gone without a word: right after a crash in the middle of
- * a commit, and wrong where the log was damaged. */
+/* Checks the write-ahead log that the last process left, before SQLite opens it. SQLite treats the first frame with a
+ * wrong checksum as the end of the log, and silently drops the rest. That is right after a crash in the middle of a
+ * commit, and wrong if the log was damaged. */
 #ifndef DAEMON_STORE_LOG_CHECK_H
 #define DAEMON_STORE_LOG_CHECK_H
 

@@ -6,32 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const names[MEMBER_STATE_COUNT] = {"pending", "submitted",  "running",   "succeeded",
-                                                      "failed",  "unfinished", "cancelled", "stopped"};
-
 #define COLUMNS                                                                                                        \
     "ensemble, idx, state, attempts, failures, losses, not_before, reason, stalls, since, since_in, predecessor, "     \
     "successor, progress, rung"
 
-const char *member_state_name(enum member_state state)
+int64_t member_counts_open(const int64_t n[MEMBER_STATE_COUNT])
 {
-    return names[state];
-}
+    int64_t open = 0;
 
-int member_state_parse(const char *name, enum member_state *state)
-{
-    for (int i = 0; i < MEMBER_STATE_COUNT; i++) {
-        if (strcmp(names[i], name) == 0) {
-            *state = (enum member_state)i;
-            return 0;
-        }
-    }
-    return -1;
-}
-
-bool member_state_is_final(enum member_state state)
-{
-    return state != MEMBER_PENDING && state != MEMBER_SUBMITTED && state != MEMBER_RUNNING;
+    for (enum member_state state = 0; state < MEMBER_STATE_COUNT; state++)
+        open += member_state_is_final(state) ? 0 : n[state];
+    return open;
 }
 
 enum member_state store_member_state(sqlite3_stmt *stmt, int column)
@@ -103,7 +88,7 @@ int store_member_each(struct store *store, int64_t ensemble, enum member_state s
         stmt = store_query(store, err,
                            "SELECT " COLUMNS " FROM member WHERE ensemble = ?1 AND state = ?2 AND idx >= ?3 "
                            "ORDER BY idx LIMIT ?4",
-                           "itii", ensemble, names[state], from, (int64_t)limit);
+                           "itii", ensemble, member_state_name(state), from, (int64_t)limit);
     return members_each(store, stmt, each, arg, err);
 }
 
@@ -116,7 +101,7 @@ int store_member_each_between(struct store *store, int64_t ensemble, enum member
                     "SELECT " COLUMNS
                     " FROM member INDEXED BY member_by_state WHERE ensemble = ?1 AND state = ?2 AND idx "
                     "BETWEEN ?3 AND ?4 ORDER BY idx",
-                    "itii", ensemble, names[state], from, to),
+                    "itii", ensemble, member_state_name(state), from, to),
         each, arg, err);
 }
 
@@ -149,7 +134,7 @@ int store_member_slice(struct store *store, int64_t ensemble, enum member_state 
         store, err,
         "SELECT count(*), max(idx) FROM (SELECT idx FROM member INDEXED BY member_by_state WHERE ensemble = ?1 AND "
         "state = ?2 AND idx >= ?3 AND successor IS NULL ORDER BY idx LIMIT ?4)",
-        "itii", ensemble, names[state], from, (int64_t)limit);
+        "itii", ensemble, member_state_name(state), from, (int64_t)limit);
     int rc = stmt ? store_row(store, stmt, err) : -1;
 
     if (rc == 1) {

@@ -2,19 +2,8 @@
  * cancelled), and their indices begin with the ensemble's next_index. */
 #ifndef DAEMON_STORE_MEMBER_H
 #define DAEMON_STORE_MEMBER_H
+#include "common/member_state.h"
 #include "daemon/store/store.h"
-
-enum member_state {
-    MEMBER_PENDING,
-    MEMBER_SUBMITTED,
-    MEMBER_RUNNING,
-    MEMBER_SUCCEEDED,
-    MEMBER_FAILED,
-    MEMBER_UNFINISHED,
-    MEMBER_CANCELLED,
-    MEMBER_STOPPED, /* early, at a rung: it is final unless it is promoted later */
-    MEMBER_STATE_COUNT
-};
 
 /* For `not_before_ms` of a member that may go again at once: long past, but behind promoted members, which have 0. */
 #define MEMBER_AT_ONCE INT64_C(1)
@@ -42,11 +31,10 @@ struct member_span {
     int64_t first, last;
 };
 
-const char *member_state_name(enum member_state state);
-int member_state_parse(const char *name, enum member_state *state); /* 0 or -1 */
-bool member_state_is_final(enum member_state state);                /* it has no attempt, and waits for none */
+/* Counts the members that are not final, of numbers by state. */
+int64_t member_counts_open(const int64_t n[MEMBER_STATE_COUNT]);
 
-/* Both store a row: the first one whether it exists already or not, the second one where it is known to exist. */
+/* Both store a row: the first one whether it exists already or not, the second one if it is known to exist. */
 int store_member_put(struct store *store, const struct member_row *row, struct error *err);
 int store_member_change(struct store *store, const struct member_row *row, struct error *err);
 /* Stores how far a member with a row is, as it reports. */
@@ -69,13 +57,13 @@ int store_member_each_state(struct store *store, int64_t ensemble, int64_t from,
 int store_member_slice(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int limit,
                        int64_t *n, int64_t *last, struct error *err);
 /* Makes rows in `state` from `from` to `last` pending that were not handed on. They keep their attempts, but count as
- * never tried; with `afresh` their checkpoints do not count, either. Those that somebody cancelled one by one stay
- * cancelled, or become it: such a member may have succeeded before it was stopped, and be needed again. */
+ * never tried; with `afresh` their checkpoints do not count, either. Members that were cancelled one by one stay or
+ * become cancelled: such a member may have succeeded before it was stopped, and be needed again. */
 int store_member_reset(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int64_t last,
                        bool afresh, struct error *err);
 /* Cancels the pending rows from `from` to `last`. */
 int store_member_cancel(struct store *store, int64_t ensemble, int64_t from, int64_t last, struct error *err);
-/* Returns the earliest time at which a pending row may be started, INT64_MAX where there is none. */
+/* Returns the earliest time at which a pending row may be started, INT64_MAX if there is none. */
 int store_member_next_due(struct store *store, int64_t ensemble, int64_t *when_ms, struct error *err);
 /* Has pending rows whose last attempt ended after now, since the clock has been set back, wait no longer than until
  * then. */

@@ -1,4 +1,4 @@
-/* Writes the states of members. What follows in other tables from such a change is done here as well, for one member by
+/* Writes the states of members. Consequences in other tables are written here as well, for one member by
  * store_member_change() and for many by store_member_reset() and store_member_cancel(). */
 #include "daemon/store/internal.h"
 #include "common/stretto_assert.h"

@@ -13,10 +13,10 @@ enum store_journal {
 };
 
 /* Returns the name of the network file system that has this f_type of statfs(2), or NULL for any other type. FUSE
- * counts as one, since its type does not tell where the files are. */
+ * counts as one, since its type does not say where the files are. */
 const char *store_place_network(unsigned long f_type);
 
-/* Chooses the journal for a state directory on a file system of this type. Fails with code "store_network" where it is
+/* Chooses the journal for a state directory on a file system of this type. Fails with code "store_network" if it is
  * a network file system and none is allowed. A pure function. */
 int store_place_judge(const char *state_dir, unsigned long f_type, bool allow_network, enum store_journal *journal,
                       struct error *err);

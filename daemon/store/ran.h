@@ -1,4 +1,4 @@
-/* The files and variables with which attempts ran, from their exit records, where the spec has rules. Attempts that ran
+/* The files and variables with which attempts ran, from their exit records, if the spec has rules. Attempts that ran
  * the same share a row. */
 #ifndef DAEMON_STORE_RAN_H
 #define DAEMON_STORE_RAN_H
@@ -9,7 +9,7 @@ struct ran_row {
     char *content; /* JSON; valid during the call */
 };
 
-/* An attempt that has ended, and what it ran. */
+/* An attempt that has ended, and the record of what it ran. */
 struct ran_attempt_row {
     int64_t index, number, ran; /* ran 0: it is not recorded */
     bool started;

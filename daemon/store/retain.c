@@ -29,7 +29,7 @@ int store_sweep_find(struct store *store, enum retain retain, int64_t before_ms,
     return 0;
 }
 
-/* Finds the member after the next `limit` members that have a row; -1 where there is none. */
+/* Finds the member after the next `limit` members that have a row; -1 if there is none. */
 static int find_end(struct store *store, int64_t ensemble, int64_t from, int limit, int64_t *next, struct error *err)
 {
     sqlite3_stmt *stmt = store_query(

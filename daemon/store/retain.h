@@ -27,7 +27,7 @@ struct released {
 int store_sweep_mark(struct store *store, enum retain retain, int64_t ensemble, int64_t from, int limit, int64_t now_ms,
                      int (*each)(void *arg, const struct released *attempt), void *arg, int64_t *next,
                      struct error *err);
-/* Records that the files are gone: the sweep goes on with `next`, or is done with the ensemble where it is -1. */
+/* Records that the files are gone: the sweep goes on with `next`, or is done with the ensemble if it is -1. */
 int store_sweep_advance(struct store *store, enum retain retain, int64_t ensemble, int64_t next, struct error *err);
 /* Restarts sweeps that are under way, since the settings may have changed. To be called at the start. */
 int store_sweep_restart(struct store *store, struct error *err);

@@ -11,7 +11,7 @@ void store_keep_room(struct store *store)
     int persist = 1;
 
     sqlite3_file_control(store->db, "main", SQLITE_FCNTL_PERSIST_WAL, &persist);
-    /* empties the log when it begins anew, for which gather.c keeps the file's blocks */
+    /* empties the log when it begins again, for which gather.c keeps the file's blocks */
     sqlite3_exec(store->db, "PRAGMA journal_size_limit = 0", NULL, NULL, NULL);
     store->log = gather_log(store->db);
 }

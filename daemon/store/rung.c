@@ -63,7 +63,7 @@ static int get_cut(struct store *store, int64_t ensemble, int64_t rung, struct a
                        cut, err);
 }
 
-/* Finds the arrival before or after one, by their losses. The result stays 0 where there is none. */
+/* Finds the arrival before or after one, by their losses. The result stays 0 if there is none. */
 static int neighbour_of_arrival(struct store *store, const struct arrival_row *of, bool after, int64_t *number,
                                 struct error *err)
 {

@@ -15,11 +15,10 @@ struct arrival_row {
     int64_t index, attempt;
     int64_t step;     /* of the point whose value counts */
     double value;     /* NaN if it is not finite */
-    double loss;      /* the value, or its opposite where more is better; infinite if it is not finite */
+    double loss;      /* the value, or its opposite if more is better; infinite if it is not finite */
     int64_t promoted; /* the arrival that promoted it; 0: none has; ARRIVAL_BY_HAND, ARRIVAL_CANCELLED */
     double best;      /* with the rule of the median, the member's best value up to there; NaN if there is none */
-    double
-        threshold; /* where nobody pauses: what its value was compared with; NaN if nothing was, or it is not finite */
+    double threshold; /* if nobody pauses: what its value was compared with; NaN if nothing was, or it is not finite */
 };
 
 struct rung_row {
@@ -31,7 +30,7 @@ struct rung_row {
 
 /* Adds an arrival and sets its number. Returns 1, 0 if the member has arrived there before, -1. */
 int store_arrival_add(struct store *store, struct arrival_row *row, int64_t reduction, struct error *err);
-/* Tells whether an arrival is among the best 1/reduction of its rung: 1, 0 or -1. */
+/* Returns whether an arrival is among the best 1/reduction of its rung: 1, 0 or -1. */
 int store_arrival_is_good(struct store *store, const struct arrival_row *row, struct error *err);
 /* Finds the best arrival of the rung that is not promoted, if it is among the best 1/reduction: 1, 0 or -1. */
 int store_arrival_promotable(struct store *store, int64_t ensemble, int64_t rung, struct arrival_row *row,
@@ -43,8 +42,8 @@ int store_arrival_promote(struct store *store, const struct arrival_row *row, in
 int store_arrival_leave(struct store *store, int64_t ensemble, int64_t index, int64_t how, struct error *err);
 /* Finds the last arrival of the best 1/reduction of the rung, or the best one while these are none: 1, 0 or -1. */
 int store_arrival_bar(struct store *store, int64_t ensemble, int64_t rung, struct arrival_row *row, struct error *err);
-/* Finds how many have arrived at a rung, and the median of their losses, if the cut was moved by a reduction of 2: 1, 0
- * if none has arrived, -1. */
+/* Finds how many have arrived at a rung, and the median of their losses, if the cut was moved by a reduction of 2.
+ * Returns 1, 0 if none has arrived, or -1. */
 int store_arrival_median(struct store *store, int64_t ensemble, int64_t rung, int64_t *n, double *loss,
                          struct error *err);
 /* Stores an arrival's `promoted`, `threshold` and `best`. */

@@ -94,7 +94,8 @@ static void read_series(sqlite3_stmt *stmt, struct series_row *row)
     read_chunk(stmt, 18, &row->newest);
 }
 
-/* Adds an entry behind all others. Those before it become a chunk when there is no more room beside the figures. */
+/* Adds an entry behind all others. The entries before it become a chunk when there is no more room beside the
+ * figures. */
 static int series_push(struct store *store, struct series_row *row, const struct series_point *p, struct error *err)
 {
     struct series_point first;

@@ -1,7 +1,7 @@
-/* Metric series of members. Figures that are kept beside each series tell lists how it is without its points. Of the
- * points a limited number of entries is kept, each with one point or several neighbours that were merged. The newest
- * entries lie beside the figures, so that points that come are stored by one change of one row; whenever there are
- * enough of them, they become a chunk of their own. */
+/* Metric series of members. Figures are kept beside each series, so that lists can show its state without its points. A
+ * limited number of entries is kept, each with one point or several neighbours that were merged. The newest entries lie
+ * beside the figures, so that new points are stored by one change of one row. When there are enough of them, they
+ * become a chunk of their own. */
 #ifndef DAEMON_STORE_SERIES_H
 #define DAEMON_STORE_SERIES_H
 #include "daemon/store/chunk.h"
@@ -17,7 +17,7 @@ struct series_point {
     int64_t attempt; /* of the last point; 0: one in an earlier ensemble of the family */
     int64_t count, not_finite;
     double first, last; /* NaN and infinities are values, too */
-    double min, max;    /* of the finite values; NaN where there is none */
+    double min, max;    /* of the finite values; NaN if there is none */
     double area;        /* under the curve, from the last point before them on, in value times seconds */
     double within;      /* the part of it from their first point to their last one; 0 for one point */
 };
@@ -30,19 +30,19 @@ struct series_row {
     int64_t ensemble, index;
     char name[SERIES_NAME_SIZE];
     int64_t attempt, step, time_ms, first_time_ms; /* of the last point, and the time of the first */
-    double last, min, max, area;                   /* as in points; NaN where there is no value */
+    double last, min, max, area;                   /* as in points; NaN if there is no value */
     int64_t points, not_finite;
     int64_t width; /* points that an entry has */
     int64_t entries;
-    /* The attempt from whose file of points the series was last stored, and how far that file had then been read. What
-     * adds points from elsewhere leaves both alone. */
+    /* The attempt from whose file of points the series was last stored, and how far that file had then been read.
+     * Points from other sources leave both alone. */
     int64_t file_attempt, file_read;
     bool changed;
     struct chunk newest; /* entries behind those in chunks of their own; there is one unless the series is empty */
 };
 
 /* Reads a series to add points to it. One that does not exist yet is begun, with the points of the member's series in
- * the ensemble before, where it is of a follow-up. Returns 1, 0 if the member has too many series, -1. */
+ * the ensemble before, if it is of a follow-up. Returns 1, 0 if the member has too many series, -1. */
 int store_series_open(struct store *store, int64_t ensemble, int64_t index, const char *name, struct series_row *row,
                       struct error *err);
 /* Adds a point. If its step is not above the last one, it replaces the points from its step on. At most `keep` entries
@@ -54,7 +54,7 @@ int store_series_save(struct store *store, struct series_row *row, struct error 
 
 int store_series_get(struct store *store, int64_t ensemble, int64_t index, const char *name, struct series_row *row,
                      struct error *err); /* 1, 0 if there is none, -1 */
-/* Finds how far the file of points of this attempt has been read: what is before that is in the store. */
+/* Finds how far the file of points of this attempt has been read: the points before that are in the store. */
 int store_series_file_read(struct store *store, int64_t ensemble, int64_t index, int64_t attempt, int64_t *read,
                            struct error *err);
 /* Reads series by name, from `from` on ("" for all). */

@@ -25,7 +25,7 @@ struct session_row {
 };
 
 int store_login_insert(struct store *store, const struct login_row *row, struct error *err);
-/* Takes a login, which is removed. Returns 1, 0 where there is none or it has expired, -1 on error. */
+/* Takes a login, which is removed. Returns 1, 0 if there is none or it has expired, -1 on error. */
 int store_login_take(struct store *store, const char *hash, int64_t now_ms, struct login_row *row, struct error *err);
 
 int store_session_insert(struct store *store, struct session_row *row, struct error *err); /* sets row->id */

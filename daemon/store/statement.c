@@ -39,7 +39,7 @@ sqlite3_stmt *store_prepared(struct store *store, const char *sql, struct error 
     abort(); /* there are more statements than slots, a mistake that the first test shows */
 }
 
-/* `texts` is SQLITE_STATIC where the bound texts stay until the statement has run, else SQLITE_TRANSIENT. */
+/* `texts` is SQLITE_STATIC if the bound texts stay until the statement has run, else SQLITE_TRANSIENT. */
 static int bind_values(struct store *store, sqlite3_stmt *stmt, const char *types, va_list ap,
                        sqlite3_destructor_type texts, struct error *err)
 {
@@ -154,8 +154,8 @@ void store_done(sqlite3_stmt *stmt)
     sqlite3_clear_bindings(stmt);
 }
 
-/* Fails where a text of this row could not be had for lack of memory. SQLite returns null for it, and only the
- * connection's error code tells. */
+/* Fails if a text of this row could not be read for lack of memory. SQLite then returns null for it, and only the
+ * connection's error code shows that. */
 int store_read_whole(struct store *store, sqlite3_stmt *stmt, struct error *err)
 {
     if (sqlite3_errcode(store->db) != SQLITE_NOMEM)

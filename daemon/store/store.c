@@ -105,7 +105,7 @@ static int judge_place(const char *state_dir, const struct store_options *option
     return store_place_judge(state_dir, (unsigned long)fs.f_type, options->allow_network, journal, err);
 }
 
-/* Prepares the index of the log before SQLite opens it, or removes it where there is no log. */
+/* Prepares the index of the log before SQLite opens it, or removes it if there is no log. */
 static void place_index(struct store *store, enum store_journal journal)
 {
     char *path = xasprintf("%s-shm", store->path);
@@ -117,7 +117,7 @@ static void place_index(struct store *store, enum store_journal journal)
     free(path);
 }
 
-/* Looks at the files that the last process left, before SQLite makes of them what it can. */
+/* Checks the files that the last process left, before SQLite changes them. */
 static int check_files(struct store *store, struct error *err)
 {
     char *log = xasprintf("%s-wal", store->path);

@@ -1,8 +1,8 @@
 /* The database of a state directory: opening, migrating, transactions, statements.
  *
  * One thread (the loop) uses it. The first write of a turn opens a transaction, which stays open until store_commit()
- * at the end of the turn, so that all changes of a turn are on disk together or not at all. An error in any write dooms
- * the transaction: the commit then fails and rolls everything back, whatever callers did with the return value. */
+ * at the end of the turn. So all changes of a turn are on disk together or not at all. An error in any write dooms the
+ * transaction: the commit then fails and rolls everything back, whatever callers did with the return value. */
 #ifndef DAEMON_STORE_STORE_H
 #define DAEMON_STORE_STORE_H
 #include "common/embedded.h"
@@ -24,8 +24,8 @@ extern const struct embedded store_migrations[];
  * program), "store_damaged" or "store_io". */
 int store_open(struct store **out, const char *state_dir, struct error *err);
 
-/* Options of store_open_with(), which opens as store_open() does. It fails with code "store_network" where the
- * directory is on a network file system and allow_network is not set. Where it is set, the journal is one that is safe
+/* Options of store_open_with(), which opens as store_open() does. It fails with code "store_network" if the
+ * directory is on a network file system and allow_network is not set. If it is set, the journal is one that is safe
  * there, and nobody else can read the database meanwhile. */
 struct store_options {
     bool allow_network;
@@ -37,12 +37,12 @@ void store_close(struct store *store);
 
 bool store_dirty(const struct store *store); /* a transaction is open */
 
-/* Commits the open transaction; returns 0 also where there is none. On failure all changes of the turn are rolled back,
+/* Commits the open transaction; returns 0 also if there is none. On failure all changes of the turn are rolled back,
  * with code "store_full" (no room on the disk), "store_gone" (store_check_present()), "store_damaged" or "store_io". */
 int store_commit(struct store *store, struct error *err);
 
-/* With `defer`, which is off at first, a commit leaves its flush to store_flush() where the log allows it. The flush is
- * then owed, and nothing that depends on the commit may be told before it is made. */
+/* If `defer` is true, which it is not at first, a commit leaves its flush to store_flush() if the log allows it. The
+ * flush is then owed. Until it is made, nothing that depends on the commit may be reported. */
 void store_defer_flush(struct store *store, bool defer);
 bool store_owes_flush(const struct store *store);
 /* Makes the flush that is owed. May be called on any thread, while nothing is committed. After a failure nobody can say
@@ -52,7 +52,7 @@ int store_flush(struct store *store, struct error *err);
 void store_flushed(struct store *store); /* to be called on the loop's thread after store_flush() */
 
 /* Opens a second connection for the same thread that only reads, and sees exactly what is committed and flushed. It
- * answers questions while changes are open or on their way to the disk. *out is NULL where the database can have only
+ * answers questions while changes are open or on their way to the disk. *out is NULL if the database can have only
  * one connection. There may be one reader, to be closed before the store. */
 int store_open_reader(struct store **out, struct store *store, struct error *err);
 
@@ -62,25 +62,25 @@ int store_open_reader(struct store **out, struct store *store, struct error *err
 void store_answer_begin(struct store *reader);
 void store_answer_end(struct store *reader);
 
-/* Returns 0 while the database is in the state directory, or -1 with code "store_gone" where it was removed, renamed or
+/* Returns 0 while the database is in the state directory, or -1 with code "store_gone" if it was removed, renamed or
  * replaced. */
 int store_check_present(const struct store *store, struct error *err);
 
-/* Writes the log back into the database, and marks the log as empty. Returns false where that is not possible now. */
+/* Writes the log back into the database, and marks the log as empty. Returns false if that is not possible now. */
 bool store_empty_log(struct store *store);
 
-/* Checks that there is room on the disk for new work. Fails with code "store_full" where there is only the room that is
- * kept for ending work: new jobs must then not be made. Changes of existing work use that room where they need it. */
+/* Checks that there is room on the disk for new work. Fails with code "store_full" if there is only the room that is
+ * kept for ending work: new jobs must then not be made. Changes of existing work use that room if they need it. */
 int store_check_room(struct store *store, struct error *err);
 /* Like store_check_room(), before new work is accepted in this turn: its changes then fail rather than use that
  * room. */
 int store_accept(struct store *store, struct error *err);
 
-/* For a database that turns out to lack changes that were committed: fails with code "store_damaged" where the files
- * that the last process left were damaged, or the database is damaged itself; returns 0 where it is whole, and so an
- * older copy. */
+/* Checks a database that turns out to lack changes that were committed. Fails with code "store_damaged" if the files
+ * that the last process left were damaged, or the database is damaged itself. Returns 0 if it is whole, and so an older
+ * copy. */
 int store_check_older(struct store *store, struct error *err);
-/* Fails with code "store_damaged" where the file of the database was there, and had nothing in it. */
+/* Fails with code "store_damaged" if the file of the database was there, and had nothing in it. */
 int store_check_emptied(struct store *store, struct error *err);
 
 /* Dooms the turn's transaction, because something that its changes depend on could not be read. Its commit fails with
@@ -97,7 +97,7 @@ const char *store_instance(const struct store *store);
 
 /* Runs a statement. `sql` is a string literal, whose address is the key of the prepared statement. `types` has a letter
  * for each bound value: i int64_t, t const char * (NULL binds null), d double, b bool as int, m int64_t milliseconds (0
- * binds null), x const void * and size_t for a blob. */
+ * binds null). x stands for const void * and size_t: a blob. */
 int store_exec(struct store *store, struct error *err, const char *sql, const char *types, ...);
 /* Starts a query; NULL with err on failure. Call store_row() until it does not return 1, or store_done() to stop
  * before. A query that fails while changes are open dooms them. */

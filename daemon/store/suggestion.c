@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Stores a member, which waits, and what it was suggested as. */
+/* Stores a member, which waits, and its suggestion. */
 static int add_suggestion(struct store *store, int64_t ensemble, const struct suggestion *s, struct error *err)
 {
     if (store_exec(store, err, "INSERT INTO member (ensemble, idx, state, priority) VALUES (?1, ?2, 'pending', ?3)",
@@ -133,8 +133,8 @@ int store_result_each(struct store *store, int64_t root, int64_t after, int limi
     sqlite3_stmt *stmt =
         store_query(store, err,
                     "SELECT r.number, r.ensemble, r.idx FROM result r CROSS JOIN member m ON m.ensemble = r.ensemble "
-                    "AND m.idx = r.idx WHERE r.root = ?1 AND r.number > ?2 AND m.state IN ('succeeded', 'failed', "
-                    "'unfinished', 'cancelled', 'stopped') ORDER BY r.number LIMIT ?3",
+                    "AND m.idx = r.idx WHERE r.root = ?1 AND r.number > ?2 AND m.state IN (" MEMBER_STATES_FINAL
+                    ") ORDER BY r.number LIMIT ?3",
                     "iii", root, after, (int64_t)limit);
 
     return store_each_row(store, stmt, read_result, &row, take_result, &reading, err) < 0 || reading.failed ? -1 : 0;

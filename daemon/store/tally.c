@@ -1,7 +1,7 @@
 /* Counts members by state. The triggers of the member table report each move of a member from state to state, whichever
  * statement makes it, to the SQL functions here (migrations/0001-initial.sql). The moves are summed up, and the sums
- * are written by one statement each before anything reads the tallies, and at the latest before the commit: members
- * and their tallies are committed together, and rolled back together. member_change.c does what else follows. */
+ * are written by one statement each before anything reads the tallies, and at the latest before the commit. Members and
+ * their tallies are committed together, and rolled back together. Other consequences are in member_change.c. */
 #include "daemon/store/internal.h"
 #include "common/stretto_assert.h"
 

@@ -17,7 +17,7 @@ struct token_row {
 };
 
 const char *token_role_name(enum token_role role);
-int token_role_parse(const char *name, enum token_role *role); /* 0, or -1 where there is no such role */
+int token_role_parse(const char *name, enum token_role *role); /* 0, or -1 if there is no such role */
 
 int store_token_insert(struct store *store, struct token_row *row, struct error *err);          /* sets row->id */
 int store_token_get(struct store *store, int64_t id, struct token_row *row, struct error *err); /* 1, 0 if none, -1 */

@@ -58,7 +58,7 @@ static inline struct learnt training_began_with(const struct training_row *row)
     return from->name[0] != '\0' ? (struct learnt){from->step, from->batches, from->drawn} : LEARNT_NOTHING;
 }
 
-/* How far a rank is, in this order. */
+/* The progress of a rank, in this order. */
 enum rank_state {
     RANK_STARTING,
     RANK_READY,      /* it can be reached */
@@ -83,7 +83,7 @@ int store_training_update(struct store *store, const struct training_row *row, s
 int store_training_get(struct store *store, int64_t id, struct training_row *row, struct error *err);
 int store_training_of(struct store *store, int64_t ensemble, struct training_row *row, struct error *err);
 
-/* Returns the id of the job of the generation that it `keeps`, even if that has ended; INT64_MAX where none was made
+/* Returns the id of the job of the generation that it `keeps`, even if that has ended; INT64_MAX if none was made
  * for it. */
 int store_training_job(struct store *store, const struct training_row *row, int64_t *id, struct error *err);
 
@@ -117,10 +117,10 @@ int store_metric_each(struct store *store, int64_t training, const char *name, i
                       int64_t limit, int (*each)(void *arg, const struct metric_point *point), void *arg,
                       struct error *err);
 
-/* What is known of a series without reading its points. */
+/* The figures of a series, which are known without reading its points. */
 struct metric_figures {
     double last;     /* the value of the last point; NaN and infinities are values, too */
-    double min, max; /* of the finite values; NaN where there is none */
+    double min, max; /* of the finite values; NaN if there is none */
 };
 
 /* Reads each name with the figures of its series. The cost depends on the number of names, not of points. */

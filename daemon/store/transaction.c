@@ -31,8 +31,8 @@ int store_prepare_rollback(struct store *store, struct error *err)
     return store_prepared(store, rollback_sql, err) != NULL ? 0 : -1;
 }
 
-/* Makes sure that nothing is open that was not begun. A rollback may have failed for lack of memory: until it has been
- * made up for, reads would show changes that were never committed. And if a failed read has made SQLite end a reader's
+/* Makes sure that nothing is open that was not begun. A rollback may have failed for lack of memory; until it is
+ * repeated, reads would show changes that were never committed. And if a failed read has made SQLite end a reader's
  * transaction, reads would show commits that are not flushed. */
 int store_roll_back(struct store *store, struct error *err)
 {
@@ -85,7 +85,7 @@ int store_flush(struct store *store, struct error *err)
                : error_set(err, "store_io", "cannot flush the log of %s: %s", store->path, sqlite3_errstr(rc));
 }
 
-/* Keeps the current commit in the reader's sight, whatever is committed next. Returns false where that is not
+/* Keeps the current commit in the reader's sight, whatever is committed next. Returns false if that is not
  * possible. */
 static bool hold_view(struct store *reader)
 {

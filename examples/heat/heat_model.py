@@ -64,7 +64,7 @@ class Averaged(torch.nn.Module):
 
 
 class GlobalBatch:
-    """How many samples all ranks learn from in a step: as many as at the beginning, also when there are more ranks.
+    """The samples that all ranks learn from in a step: as many as at the beginning, also when there are more ranks.
 
     A batch of more ranks is learnt in several parts, each a step of its own. Fewer ranks have less than that in a batch;
     then the learning rate follows, by the square root, as suits Adam. `batches` counts steps.
@@ -80,7 +80,7 @@ class GlobalBatch:
 
     @property
     def factor(self):
-        """What the learning rate is multiplied by."""
+        """The factor of the learning rate."""
         return (self.now / self.parts / self.samples) ** 0.5
 
     def split(self, batch):

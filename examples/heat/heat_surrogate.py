@@ -59,7 +59,7 @@ def parser(prog, description):
 
 
 class Trainer:
-    """The network and its optimiser, fed batch by batch. Of the stream it knows only the shape of a sample."""
+    """The network and its optimiser, fed batch by batch. It knows only the shape of a sample of the stream."""
 
     def __init__(self, options, parameters, shape, device, ranks, batch):
         torch.manual_seed(options.seed)

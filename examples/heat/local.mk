@@ -40,7 +40,8 @@ heatspecdir = $(pkgdatadir)/examples/heat
 dist_heatspec_DATA = examples/heat/heat.json examples/heat/heat-open.json examples/heat/heat-small.json \
 	examples/heat/heat-slurm.json examples/heat/README.md
 
-dist_check_SCRIPTS += tests/t/0300-heat-solver.t tests/t/0310-heat-options.t tests/t/0320-heat-surrogate.t tests/t/0324-resample.t
+dist_check_SCRIPTS += tests/t/0300-heat-solver.t tests/t/0310-heat-options.t tests/t/0320-heat-surrogate.t \
+	tests/t/0324-resample.t
 TESTS += tests/t/0300-heat-solver.t tests/t/0310-heat-options.t tests/t/0320-heat-surrogate.t tests/t/0324-resample.t
 
 if HAVE_CMOCKA

@@ -111,7 +111,7 @@ static int read_name(const json_t *config, const char *key, const char **name, s
                     "must be the name of a property of OAR's resources: letters, digits and _");
 }
 
-/* Selects the user's jobs in the query where the name needs no quotes; parse() leaves others' jobs out in any case. */
+/* Selects the user's jobs in the query if the name needs no quotes; parse() leaves others' jobs out in any case. */
 static void find_oar_user(struct oar *oar)
 {
     const struct passwd *entry = getpwuid(geteuid());

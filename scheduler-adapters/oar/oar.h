@@ -11,9 +11,9 @@
 
 enum oar_program { OAR_OARSUB, OAR_OARSTAT, OAR_OARDEL, OAR_OARHOLD };
 
-/* The number of jobs that a list of oarstat must have at least. oarstat prints nothing where there are none, but also
- * where its question to the database fails: so the newest job of all users is asked for, too, which is there once any
- * job has been submitted. */
+/* The number of jobs that a list of oarstat must have at least. oarstat prints nothing if there are none, but also if
+ * its question to the database fails. So the newest job of all users is asked for, too, which is there once any job has
+ * been submitted. */
 enum oar_rows { OAR_ROWS_MAY_BE_NONE, OAR_ROWS_SOME };
 
 struct oar {

@@ -1,7 +1,7 @@
 /* Orders. OAR notes an order and carries it out some time later, so an order is done when the job is seen in another
- * state: the adapter looks again and again, with growing pauses, until then, or until a command's time limit is over;
- * then the daemon gives the order again. A job that has been launched, but does not run yet, takes no signal, so the
- * signal is sent again.
+ * state. The adapter checks again and again, with growing pauses, until then or until a command's time limit is over.
+ * In the latter case the daemon gives the order again. A job that has been launched, but does not run yet, takes no
+ * signal, so the signal is sent again.
  *
  * A waiting job is withdrawn by holding it first: a held job does not start, and a job that has begun meanwhile cannot
  * be held. */
@@ -196,7 +196,7 @@ static void drop_signalled(struct oar_order *o, const char *said)
     }
 }
 
-/* Tells whether the command failed at most for jobs in another state, which are looked at afterwards. */
+/* Returns whether the command failed at most for jobs in another state, which are looked at afterwards. */
 static bool is_fine(const struct command_result *result)
 {
     static const char *const expected[] = {"This job was already killed", NOT_NOW, "the job is not in the right state",

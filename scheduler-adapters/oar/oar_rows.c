@@ -27,8 +27,8 @@ static const struct {
     {"Terminated", BATCH_OVER, false, false},
 };
 
-/* Events at the end of a job, the most telling first, from OAR's log. `from`: the beginning of the description, where
- * the type alone does not tell. */
+/* Events at the end of a job, the most specific first, from OAR's log. `from`: the beginning of the description, if the
+ * type alone is not enough. */
 static const struct {
     const char *type, *from;
     bool node_lost;
@@ -105,7 +105,7 @@ static bool is_event(const json_t *event, size_t i)
            strncmp(what, events[i].from, strlen(events[i].from)) == 0;
 }
 
-/* Returns "TYPE: DESCRIPTION" of the most telling event; "" where no event tells anything. */
+/* Returns "TYPE: DESCRIPTION" of the most specific event; "" if no event explains the end. */
 static const char *explain_events(struct batch_rows *rows, const json_t *list)
 {
     const json_t *event;
@@ -125,14 +125,14 @@ static const char *explain_events(struct batch_rows *rows, const json_t *list)
     return "";
 }
 
-/* Tells whether the message only repeats the request: "R=1,W=0:1:0,J=B (Karma=0.000)". */
+/* Returns whether the message only repeats the request: "R=1,W=0:1:0,J=B (Karma=0.000)". */
 static bool is_summary(const char *message)
 {
     return strncmp(message, "R=", 2) == 0;
 }
 
-/* Tells whether the row lacks its events. The newest job of all users is always listed, but not in full: if it is ours,
- * and over, it is left out, so that it is asked for in full. */
+/* Returns whether the row lacks its events. The newest job of all users is always listed, but not in full. If it is
+ * ours, and over, it is left out, so that it is asked for in full. */
 static bool is_half_told(const struct batch_row *row, const json_t *job)
 {
     return row->phase == BATCH_OVER && json_object_get(job, "events") == NULL;
@@ -195,7 +195,7 @@ int oar_parse(struct batch_rows *rows, char *listed, size_t size, struct error *
     return 0;
 }
 
-/* Returns the index in `events`; -1: no event tells anything. */
+/* Returns the index in `events`; -1: no event explains the end. */
 static int find_event(const char *reason)
 {
     for (size_t i = 0; i < n_events; i++) {

@@ -82,7 +82,7 @@ static void add_oar_resources(struct words *words, const struct oar_attempt *t)
     free(limit);
 }
 
-/* Adds these options. Returns whether they ask for resources; such a request gets the job's walltime where it has
+/* Adds these options. Returns whether they ask for resources; such a request gets the job's walltime if it has
  * none. */
 static bool add_extra(struct words *words, const struct oar_attempt *t, const json_t *extra)
 {
@@ -117,7 +117,7 @@ static void add_warning(struct words *words, const struct oar_attempt *t)
     words_add(words, "--signal=15");
 }
 
-/* Sends OAR's own messages to a file beside the runner's log, where OAR accepts the path. An array would have one file
+/* Sends OAR's own messages to a file beside the runner's log, if OAR accepts the path. An array would have one file
  * for all its jobs, and has none. */
 static void add_places(struct words *words, const struct oar_attempt *t)
 {
@@ -132,9 +132,9 @@ static void add_places(struct words *words, const struct oar_attempt *t)
     }
 }
 
-/* Makes the command. The user's own shell gets it, and becomes a plain sh, which becomes the runner; until the runner
+/* Makes the command. The user's own shell gets it, and becomes a plain sh, which becomes the runner. Until the runner
  * has set its signals up, the ones meant for it must not kill it. OAR may have changed the walltime, so its variable
- * tells when it ends the job. A job of an array finds its directory by its number. The command has no newline, because
+ * gives when it ends the job. A job of an array finds its directory by its number. The command has no newline, because
  * some shells do not accept one in quotes. */
 static char *make_command(const struct oar_attempt *t)
 {

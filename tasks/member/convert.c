@@ -9,7 +9,7 @@ int convert_possible(enum stretto_dtype from, enum stretto_dtype to)
     return from == to || (from == STRETTO_FLOAT64 && to == STRETTO_FLOAT32);
 }
 
-/* With -O2 alone some compilers do not vectorise this loop. */
+/* Some compilers do not vectorise this loop with -O2 alone. */
 __attribute__((optimize("O3"))) static void narrow(float *restrict to, const double *restrict from, size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -3,7 +3,7 @@
 #define TASKS_MEMBER_CONVERT_H
 #include "tasks/member/stretto.h"
 
-/* Tells whether `from` can be sent as `to`: the types are the same, or float64 becomes float32. */
+/* Returns whether `from` can be sent as `to`: the types are the same, or float64 becomes float32. */
 int convert_possible(enum stretto_dtype from, enum stretto_dtype to);
 
 /* Converts `count` elements; `to` and `from` do not overlap. */

@@ -23,7 +23,7 @@ static int no_memory_for_ranks(struct error *err)
     return error_set(err, "stream_memory", "no memory for the addresses of the ranks");
 }
 
-/* Reads which generation is the current one; *keeps is the oldest one of which it keeps what was acknowledged. */
+/* Reads which generation is the current one. *keeps is the oldest one whose acknowledged frames it keeps. */
 static int read_current(const char *stream, struct discovery *found, int64_t *keeps, struct error *err)
 {
     char *path = alloc_printf("%s/current.json", stream);
@@ -59,7 +59,7 @@ static int add_endpoint(struct rank_address *address, const char *endpoint, stru
     return 0;
 }
 
-/* Tells whether the rank is on this host. Two hosts, or containers, may have the same name, so the rank's socket must
+/* Returns whether the rank is on this host. Two hosts, or containers, may have the same name, so the rank's socket must
  * be there as well. */
 static bool is_rank_here(const json_t *rank, const char *socket)
 {

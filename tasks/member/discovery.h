@@ -11,7 +11,7 @@
 struct rank_address {
     char **endpoint; /* addresses to try, the most likely ones first */
     size_t endpoints;
-    char *curve; /* public key of the rank, for endpoints on the network; NULL where there are none */
+    char *curve; /* public key of the rank, for endpoints on the network; NULL if there are none */
 };
 
 /* All zero at first. */
@@ -25,7 +25,7 @@ struct discovery {
 };
 
 /* Waits until every rank of the current generation has published its endpoint, or the deadline has come; returns
- * DISCOVERY_NOT_YET where `until` (monotonic ms) comes first. A generation that changes meanwhile is followed. On
+ * DISCOVERY_NOT_YET if `until` (monotonic ms) comes first. A generation that changes meanwhile is followed. On
  * success the caller frees *found by discovery_fini(). */
 int discovery_wait(const struct environment *env, int64_t until, struct discovery *found, struct error *err);
 

@@ -25,7 +25,7 @@ struct environment {
     int64_t silence; /* ms after which a rank that does not answer gets another HELLO; STRETTO_STREAM_SILENCE_MS */
 };
 
-/* Fails where STRETTO_STREAM is set and something that the stream needs is missing or wrong. The caller frees `env` by
+/* Fails if STRETTO_STREAM is set and something that the stream needs is missing or wrong. The caller frees `env` by
  * environment_fini(). */
 int environment_read(struct environment *env, struct error *err);
 void environment_fini(struct environment *env);

@@ -32,7 +32,7 @@ int generation_flush(struct generation *g, struct error *err)
     return rc;
 }
 
-/* Links to all ranks; `share`, where it is not NULL, tells how many frames each takes over. */
+/* Links to all ranks; `share`, if it is not NULL, gives how many frames each takes over. */
 static int connect_generation(struct generation *g, const struct link_config *common, const size_t *share,
                               struct error *err)
 {

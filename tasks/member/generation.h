@@ -16,8 +16,8 @@ struct generation {
     zmq_pollitem_t *items;   /* one for each rank, for waiting */
 };
 
-/* Connects to all ranks, which are taken over and *ranks emptied, also on failure. Of `config` only that is read which
- * is the same for all generations: env, session, pool, slots and sent, which outlive the links. */
+/* Connects to all ranks, which are taken over and *ranks emptied, also on failure. Reads only the parts of `config`
+ * that are the same for all generations: env, session, pool, slots and sent. They outlive the links. */
 int generation_connect(struct generation *g, const struct link_config *config, struct discovery *ranks,
                        struct error *err);
 
@@ -29,10 +29,10 @@ int generation_follow(struct generation *g, const struct link_config *config, st
 /* Closes the links, without sending anything more. */
 void generation_fini(struct generation *g);
 
-/* Returns the link for the frames of that step: by member and step alone, so that a step that a later attempt sends
- * again goes to the rank that knows it. */
+/* Returns the link for the frames of that step. It depends on member and step alone, so that a step that a later
+ * attempt sends again goes to the rank that knows it. */
 struct link *generation_link(const struct generation *g, uint64_t member, int64_t step);
 
-/* Sends what is held. */
+/* Sends the frames that are held. */
 int generation_flush(struct generation *g, struct error *err);
 #endif

@@ -15,11 +15,11 @@ struct lending {
     size_t scratch_size;
 };
 
-/* Lends `size` bytes, aligned to 64 bytes: from `slots` or the pool, as parcel_make() does, or scratch memory where
- * `pool` is NULL. Repeated calls before lending_take() return the same memory. NULL where there is no memory. */
+/* Lends `size` bytes, aligned to 64 bytes: from `slots` or the pool, as parcel_make() does, or scratch memory if
+ * `pool` is NULL. Repeated calls before lending_take() return the same memory. NULL if there is no memory. */
 void *lending_lend(struct lending *l, struct sendbuf_pool *pool, struct slots *slots, size_t size);
 
-/* Takes the memory back; where it was framed, p->msg is then the caller's. Otherwise the scratch memory keeps its
+/* Takes the memory back; if it was framed, p->msg is then the caller's. Otherwise the scratch memory keeps its
  * content until it is lent again. */
 void lending_take(struct lending *l, struct parcel *p);
 

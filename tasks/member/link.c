@@ -300,13 +300,13 @@ bool link_settled(const struct link *link)
     return window_is_empty(&link->window) && (!link->finalizing || link->finalized);
 }
 
-/* Tells whether an answer is due; frames that are still held need none. */
+/* Returns whether an answer is due; frames that are still held need none. */
 static bool expects_answer(const struct link *link)
 {
     return link->hello_out || link->window.sent != link->window.acked || (link->finalizing && !link->finalized);
 }
 
-/* Tells whether to look for answers later. It never does so twice without a frame in between, so that a caller who
+/* Returns whether to look for answers later. It never does so twice without a frame in between, so that a caller who
  * waits is not delayed. */
 static bool pass_over(struct link *link)
 {

@@ -32,7 +32,7 @@ struct link_flusher *link_flusher_create(link_flusher_look *look, void *arg)
     return f;
 }
 
-/* Returns true when the time to look has come, and false where that time was changed meanwhile or the flusher is to
+/* Returns true when the time to look has come, and false if that time was changed meanwhile or the flusher is to
  * stop. */
 static bool sleep_until_due(struct link_flusher *f)
 {

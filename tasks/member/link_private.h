@@ -24,7 +24,7 @@ struct link {
     bool hello_out;       /* a HELLO is unanswered */
     int64_t silence;      /* ms of silence before the next HELLO; it grows while nobody answers */
     int64_t quiet_since;  /* monotonic ms of the last sign of life, or HELLO */
-    int64_t asked;        /* monotonic ms since when an answer has been due, where one is */
+    int64_t asked;        /* monotonic ms since when an answer has been due, if one is */
     bool said_silent;
     int unlooked;     /* frames sent since the last look for answers */
     bool passed_over; /* link_service() has done nothing since the last frame */

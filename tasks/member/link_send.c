@@ -164,7 +164,7 @@ size_t link_unheld(struct link *link, struct unheld *list)
     return n;
 }
 
-/* Takes over the message itself, whose header is written anew. */
+/* Takes over the message itself, and writes its header again. */
 static int adopt_message(struct link *link, struct frame *f, zmq_msg_t *kept, struct error *err)
 {
     zmq_msg_t msg;
@@ -174,11 +174,11 @@ static int adopt_message(struct link *link, struct frame *f, zmq_msg_t *kept, st
     zmq_msg_init(&msg);
     zmq_msg_move(&msg, kept);
     if (frame_is_in_memory(f))
-        link->shares = true; /* until WELCOME tells otherwise */
+        link->shares = true; /* until WELCOME says otherwise */
     return send_alone(link, f, &msg, err);
 }
 
-/* Returns room for the payload of one of several frames that shared a message, in the bundle or else in *p; NULL where
+/* Returns room for the payload of one of several frames that shared a message, in the bundle or else in *p; NULL if
  * there is no memory. The bundle is opened whether or not the window has room. */
 static void *place_again(struct link *link, size_t length, struct parcel *p, struct error *err)
 {

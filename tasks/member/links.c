@@ -28,13 +28,13 @@ struct links {
     int64_t looked, look_pause;
     bool finishing; /* nothing more will be sent */
     struct sendbuf_pool *pool;
-    struct slots *slots; /* NULL where nothing can be shared */
+    struct slots *slots; /* NULL if nothing can be shared */
     struct known *known; /* what the ranks have of earlier attempts; NULL for the first one */
     struct link_flusher *flusher;
     bool late; /* frames that were held could not be sent, for the reason late_err */
     struct error late_err;
     uint64_t sent; /* frames of samples */
-    /* The account of these frames, where the member leaves checkpoints; else NULL. */
+    /* The account of these frames, if the member leaves checkpoints; else NULL. */
     struct held_file *account;
     uint64_t begun, whole, held; /* whole: frames before the oldest step that lacks fields */
     int acks_ms;                 /* ms until the flusher looks for acknowledgements */
@@ -66,7 +66,7 @@ static int service_all(struct links *l, struct error *err)
     return rc;
 }
 
-/* Returns the ms after which the flusher is to look for acknowledgements, where the account needs them; 0: never. */
+/* Returns the ms after which the flusher is to look for acknowledgements, if the account needs them; 0: never. */
 static int acks_due(const struct links *l)
 {
     return l->account != NULL && l->held < l->sent ? l->acks_ms : 0;
@@ -129,7 +129,7 @@ static int move_to_ranks(struct links *l, struct discovery *ranks, struct error 
     return 0;
 }
 
-/* Follows the training where a rank does not answer since a later generation has taken the place of its own. It looks
+/* Follows the training if a rank does not answer since a later generation has taken the place of its own. It looks
  * seldom, and less and less, as thousands of members may wait, and the file system is all of theirs. */
 static int follow_generation(struct links *l, struct error *err)
 {
@@ -170,7 +170,7 @@ static int links_look(void *arg)
     return held ? HELD_BACK_MS : l->late ? 0 : acks_due(l);
 }
 
-/* Opens the account where the runner keeps records of this member's checkpoints, which need to know what the ranks
+/* Opens the account if the runner keeps records of this member's checkpoints, which need to know what the ranks
  * held. */
 static int open_account(struct links *l, int64_t generation, struct error *err)
 {
@@ -304,7 +304,7 @@ static int service(struct links *l, struct error *err)
     return service_and_follow(l, err);
 }
 
-/* Sleeps until a rank sends something, a timer is due or the member's walltime is over; STRETTO_AGAIN where `until` has
+/* Sleeps until a rank sends something, a timer is due or the member's walltime is over; STRETTO_AGAIN if `until` has
  * passed. Frames that are held are sent first. */
 static int wait_for_ranks(struct links *l, int64_t until, const char *what, struct error *err)
 {
@@ -420,7 +420,7 @@ static int begin_afresh(struct links *l)
     return -1;
 }
 
-/* Checks that no steps are missing. A checkpoint that was the attempt's last act counts where fewer steps came than the
+/* Checks that no steps are missing. A checkpoint that was the attempt's last act counts if fewer steps came than the
  * spec says: the program has stopped there, and the steps behind it are missing. */
 static int check_steps(struct links *l, bool covered, struct error *err)
 {

@@ -9,7 +9,7 @@
 struct links;
 
 /* The environment outlives the links; the ranks are taken over, and *ranks is emptied or else still the caller's. NULL
- * on failure. Where a rank does not answer since the training goes on with other ranks, which keep what the former have
+ * on failure. If a rank does not answer since the training goes on with other ranks, which keep what the former have
  * acknowledged, the functions that wait follow it there. */
 struct links *links_create(const struct environment *env, struct discovery *ranks, struct error *err);
 
@@ -25,7 +25,7 @@ void links_enter(struct links *l);
 int links_leave(struct links *l, int rc, struct error *err);
 
 /* Waits until the link for the frames of that step has room for one of `size` bytes: *link, valid until links_leave()
- * or the next function that waits. STRETTO_AGAIN where `until` (monotonic ms) comes first, -1 where the member's
+ * or the next function that waits. STRETTO_AGAIN if `until` (monotonic ms) comes first, -1 if the member's
  * walltime ends, or a rank refuses it. */
 int links_room(struct links *l, int64_t step, size_t size, int64_t until, struct link **link, struct error *err);
 
@@ -37,7 +37,7 @@ int links_skip(struct links *l, int64_t step, bool count, int64_t until, bool *s
 /* Waits until the ranks hold everything that was sent; returns as links_room(). */
 int links_wait_held(struct links *l, int64_t until, struct error *err);
 
-/* The slots that can be shared with that link's rank, or with all ranks where `link` is NULL; NULL where nothing can be
+/* The slots that can be shared with that link's rank, or with all ranks if `link` is NULL; NULL if nothing can be
  * shared. */
 struct slots *links_slots(const struct links *l, const struct link *link);
 
@@ -52,8 +52,9 @@ int links_mark(const struct links *l, enum stream_end end, struct error *err);
 /* The number of frames that have been sent. */
 uint64_t links_sent(const struct links *l);
 
-/* Waits until the ranks hold everything, and know that it was all; returns as links_room(). `covered`: nothing was
- * sent since the last checkpoint. -1 with the code "stream_steps_missing" where they do not hold all steps of this
- * member, of all of its attempts: the next attempt then begins at the start, or goes on from that last checkpoint. */
+/* Waits until the ranks hold everything, and know that nothing more comes. Returns as links_room(). `covered`: nothing
+ * was sent since the last checkpoint. Returns -1 with the code "stream_steps_missing" if they lack steps of this
+ * member, counting all of its attempts. The next attempt then begins at the start, or goes on from that last
+ * checkpoint. */
 int links_finish(struct links *l, bool covered, int64_t until, struct error *err);
 #endif

@@ -18,7 +18,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int fd = -1;
 
-/* Opens the file once. Returns 1, 0 where there is none, -1 with errno. Called with the lock. */
+/* Opens the file once. Returns 1, 0 if there is none, -1 with errno. Called with the lock. */
 static int open_once(void)
 {
     const char *path = getenv("STRETTO_METRICS");
@@ -59,7 +59,7 @@ static double now(void)
     return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-/* Writes a name as JSON; returns its length, or -1 with errno where it is no name. */
+/* Writes a name as JSON; returns its length, or -1 with errno if it is no name. */
 static int put_name(char out[2 * NAME_MAX_BYTES + 1], const char *name)
 {
     int n = 0;
@@ -81,7 +81,7 @@ static int put_name(char out[2 * NAME_MAX_BYTES + 1], const char *name)
     return n;
 }
 
-/* Writes a number as JSON, or as the words that Python's json module has for what is none. */
+/* Writes a number as JSON, or as one of the words of Python's json module: NaN, Infinity, -Infinity. */
 static void put_metric_number(char out[32], double value)
 {
     int digits = 15;

@@ -14,12 +14,12 @@ struct sendbuf_pool *sendbuf_pool_create(void);
 /* The pool lives on until the last message made from it is gone; NULL is allowed. */
 void sendbuf_pool_destroy(struct sendbuf_pool *pool);
 
-/* Returns a buffer of `size` bytes, aligned to 64 (contents undefined), or NULL where there is no memory. */
+/* Returns a buffer of `size` bytes, aligned to 64 (contents undefined), or NULL if there is no memory. */
 struct sendbuf *sendbuf_take(struct sendbuf_pool *pool, size_t size);
 uint8_t *sendbuf_bytes(struct sendbuf *buf);
 
 /* Initialises *msg with the first `size` bytes of a buffer, which returns to the pool when no message holds it, on
- * whichever thread that is. The buffer is taken over, also on failure: -1 where there is no memory. */
+ * whichever thread that is. The buffer is taken over, also on failure: -1 if there is no memory. */
 int sendbuf_into(struct sendbuf *buf, size_t size, zmq_msg_t *msg);
 
 /* Does sendbuf_take() and sendbuf_into(). */

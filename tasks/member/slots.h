@@ -10,7 +10,7 @@
 struct slots;
 struct lent_slot;
 
-/* NULL where the system gives no such memory, or size is 0: everything then goes through the socket. */
+/* NULL if the system gives no such memory, or size is 0: everything then goes through the socket. */
 struct slots *slots_create(size_t size);
 
 /* Called after the last message of any piece is gone. NULL is allowed. */
@@ -19,13 +19,13 @@ void slots_destroy(struct slots *slots);
 /* Describes the memory for a rank, as a part of HELLO. */
 json_t *slots_offer(const struct slots *slots);
 
-/* Returns a piece of so many bytes, aligned to 64 (contents undefined), or NULL where none is free. */
+/* Returns a piece of so many bytes, aligned to 64 (contents undefined), or NULL if none is free. */
 struct lent_slot *slot_take(struct slots *slots, size_t bytes);
 void *slot_payload(const struct lent_slot *slot);
 void slot_give_back(struct lent_slot *slot); /* callable by any thread */
 
 /* Initialises *msg with room for a header, and behind it the offset of the payload. The piece is taken over, also on
- * failure: -1 where there is no memory. */
+ * failure: -1 if there is no memory. */
 int slot_into(struct lent_slot *slot, zmq_msg_t *msg);
 
 /* Returns the payload that such a message points to. */

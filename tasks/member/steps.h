@@ -7,7 +7,7 @@
 
 struct steps;
 
-/* `fields`: from 1 to 64. NULL where there is no memory. At most FIELDS_OPEN_STEPS_MAX steps are open at once. */
+/* `fields`: from 1 to 64. NULL if there is no memory. At most FIELDS_OPEN_STEPS_MAX steps are open at once. */
 struct steps *steps_create(int fields);
 void steps_destroy(struct steps *steps);
 
@@ -18,12 +18,12 @@ void steps_note(struct steps *steps, int64_t step, int field, uint64_t place);
 /* The ranks have that step of an earlier attempt: it lacks nothing. */
 void steps_drop(struct steps *steps, int64_t step);
 
-/* Returns the place of the first frame of the oldest incomplete step; UINT64_MAX where all are complete. */
+/* Returns the place of the first frame of the oldest incomplete step; UINT64_MAX if all are complete. */
 uint64_t steps_oldest(const struct steps *steps);
 
-/* Tells whether the step may be sent: it has been begun, or fewer than `max` others lack fields. */
+/* Returns whether the step may be sent: it has been begun, or fewer than `max` others lack fields. */
 bool steps_may_begin(const struct steps *steps, int64_t step, int max);
 
-/* Gives the oldest incomplete step, and one field that it lacks; false where all are complete. */
+/* Gives the oldest incomplete step, and one field that it lacks; false if all are complete. */
 bool steps_first_incomplete(const struct steps *steps, int64_t *step, int *field);
 #endif

@@ -2,7 +2,7 @@
 #ifndef STRETTO_MPI_EXTENT_H
 #define STRETTO_MPI_EXTENT_H
 
-/* Returns this process's part in the type in which it travels; *count becomes negative where there is no memory. */
+/* Returns this process's part in the type in which it travels; *count becomes negative if there is no memory. */
 static inline const void *stretto_mpi_part_to_send_(struct stretto_mpi_field_ *f, int *count, const void *local)
 {
     size_t n = *count > 0 ? (size_t)*count * f->unit : 0;

@@ -1,10 +1,10 @@
 /* stretto-mpi.h — the fields of an MPI program, put together from its processes' blocks and sent by one of them.
  *
  * Each process holds a block of a field, in an array of its own that may have a rim (ghost cells) around it. Every
- * process calls the functions below, in the same order: they are collective over the communicator, and they return the
- * same result everywhere. The blocks travel by derived types straight from the arrays into the send buffer of rank 0's
- * stream (stretto.h); where the spec wants float32 of a float64 field, each process narrows its own block first. Where
- * the program is not run under stretto, nothing is gathered either.
+ * process calls the functions below, in the same order: they are collective over the communicator, and return the same
+ * result everywhere. The blocks travel by derived types straight from the arrays into the send buffer of rank 0's
+ * stream (stretto.h); if the spec wants float32 of a float64 field, each process narrows its own block first. If the
+ * program is not run under stretto, nothing is gathered either.
  *
  * libstretto does not use MPI: this header is compiled by the program's own MPI compiler, into static functions. It
  * needs MPI 3.0 and C99 or C++.
@@ -42,19 +42,19 @@ struct stretto_block {
      * members below are 0, see stretto_mpi_send_extent() */
     int whole[STRETTO_NDIM_MAX];
     int start[STRETTO_NDIM_MAX];  /* the place of this process's block in the field */
-    int count[STRETTO_NDIM_MAX];  /* extents of the block; one of them is 0 where this process has none */
-    int local[STRETTO_NDIM_MAX];  /* extents of its array; all 0 where the array is just the block */
+    int count[STRETTO_NDIM_MAX];  /* extents of the block; one of them is 0 if this process has none */
+    int local[STRETTO_NDIM_MAX];  /* extents of its array; all 0 if the array is just the block */
     int offset[STRETTO_NDIM_MAX]; /* the place of the block in the array */
 };
 
 struct stretto_mpi;
 
-/* Opens the stream on rank 0 of `comm`. Fails, too, where the launcher belonged to another MPI than the program's: each
+/* Opens the stream on rank 0 of `comm`. Fails, too, if the launcher belonged to another MPI than the program's: each
  * process is then alone in a world of its own, and would send everything. On failure *out is still a handle, valid only
  * for stretto_mpi_error() and stretto_mpi_abort(). */
 static inline int stretto_mpi_open(struct stretto_mpi **out, MPI_Comm comm);
 
-/* Returns 1 where the stream leads to a training. Not collective. */
+/* Returns 1 if the stream leads to a training. Not collective. */
 static inline int stretto_mpi_active(const struct stretto_mpi *m);
 
 /* Declares a field, in the type of the processes' arrays; float64 may be float32 in the spec. The blocks must cover the
@@ -67,20 +67,21 @@ static inline int stretto_mpi_field(struct stretto_mpi *m, const char *name, enu
  * processes need not wait for it. */
 static inline int stretto_mpi_send(struct stretto_mpi *m, int field, int64_t step, const void *local);
 
-/* Does the same for a field whose first extent varies, such as particles: `local` holds this process's part of it,
- * `count` times the other extents, contiguous; it is not read where count is 0. The parts of all processes are sent one
+/* Does the same for a field whose first extent varies, such as particles. `local` holds this process's part of it,
+ * `count` times the other extents, contiguous. It is not read if count is 0. The parts of all processes are sent one
  * behind the other, in the order of their ranks. */
 static inline int stretto_mpi_send_extent(struct stretto_mpi *m, int field, int64_t step, int count, const void *local);
 
-/* Puts the blocks together in `whole` on rank 0, in the declared type, for the program's own use; also where the stream
- * is idle. Not for a field that varies. `whole` is ignored on the other ranks. */
+/* Puts the blocks together in `whole` on rank 0, in the declared type, for the program's own use. Works on an idle
+ * stream, too, but not for a field that varies. `whole` is ignored on the other ranks. */
 static inline void stretto_mpi_gather(struct stretto_mpi *m, int field, const void *local, void *whole);
 
 /* Returns the seconds until the member's walltime ends, by rank 0's clock. */
 static inline double stretto_mpi_time_left(struct stretto_mpi *m);
 
-/* Waits until everything is acknowledged, and tells the training that this member has finished. 0 only if all of it is;
- * -1 with the reason in stretto_mpi_error(). Then stretto_mpi_abort() frees the stream. */
+/* Waits until everything is acknowledged, and tells the training that this member has finished. Returns 0 only if
+ * everything is acknowledged; otherwise -1 with the reason in stretto_mpi_error(). In either case, stretto_mpi_abort()
+ * then frees the stream. */
 static inline int stretto_mpi_finish(struct stretto_mpi *m);
 
 /* Does the same as stretto_mpi_finish(), and frees the stream in either case, with a message on stderr on failure. NULL
@@ -90,10 +91,10 @@ static inline int stretto_mpi_close(struct stretto_mpi *m);
 /* Ends the stream without finishing. NULL is allowed. */
 static inline void stretto_mpi_abort(struct stretto_mpi *m);
 
-/* Returns the reason of the last failure, on every rank; "" where there was none. Not collective. */
+/* Returns the reason of the last failure, on every rank; "" if there was none. Not collective. */
 static inline const char *stretto_mpi_error(const struct stretto_mpi *m);
 
-/* Returns 0, or -1 with a sentence in `why` where MPI_COMM_WORLD has another size than the launcher was told
+/* Returns 0, or -1 with a sentence in `why` if MPI_COMM_WORLD has another size than the launcher was told
  * (STRETTO_NTASKS). stretto_mpi_open() calls this. Not collective. */
 static inline int stretto_mpi_check_world(char *why, size_t size);
 
@@ -127,7 +128,7 @@ struct stretto_mpi_field_ {
     int number;         /* rank 0: its number in the stream */
 };
 
-/* The result that rank 0 tells the others. */
+/* The result that rank 0 sends to the others. */
 struct stretto_mpi_word_ {
     int rc;
     int wire;
@@ -164,7 +165,7 @@ static inline int stretto_mpi_check_world(char *why, size_t size)
     return -1;
 }
 
-/* Gives rank 0's result to all processes. */
+/* Sends rank 0's result to all processes. */
 static inline int stretto_mpi_agree_(struct stretto_mpi *m)
 {
     MPI_Bcast(&m->word, (int)sizeof m->word, MPI_BYTE, 0, m->comm);
@@ -240,7 +241,7 @@ static inline MPI_Datatype stretto_mpi_type_(int dtype)
     }
 }
 
-/* Makes the type of a part of an array; MPI_DATATYPE_NULL where the part is empty. */
+/* Makes the type of a part of an array; MPI_DATATYPE_NULL if the part is empty. */
 static inline MPI_Datatype stretto_mpi_part_(int ndim, const int *array, const int *part, const int *at, int dtype)
 {
     MPI_Datatype type;

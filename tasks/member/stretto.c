@@ -238,7 +238,7 @@ static int note_sent(struct stretto *s, const struct sample_target *to, int rc)
     return rc;
 }
 
-/* Tells whether the ranks have that step, which an earlier attempt has sent, so that this one does not. */
+/* Returns whether the ranks have that step, which an earlier attempt has sent, so that this one does not. */
 static int may_skip(struct stretto *s, int64_t step, int field, bool *skip)
 {
     int rc;
@@ -392,7 +392,7 @@ int stretto_checkpoint_due(const struct stretto *s, double seconds)
     bool due = checkpoint_due(&s->env, seconds);
 
     alive_sign();
-    ((struct stretto *)s)->due = s->due || due; /* the caller's copy is const, what it points to is not */
+    ((struct stretto *)s)->due = s->due || due; /* the caller's copy is const, but not the memory that it points to */
     return due;
 }
 
@@ -440,7 +440,8 @@ int stretto_finish(struct stretto *s)
     if (incomplete(s) < 0)
         return -1;
     if (s->due &&
-        s->covered) { /* it stops for now, and its next attempt sends what is left: the ranks hear of no end */
+        /* it stops for now, and its next attempt sends what is left: the ranks are not told that it has finished */
+        s->covered) {
         s->finished = true;
         return links_mark(s->links, STREAM_PAUSED, &s->err);
     }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Adds a field to an idle stream, where the program's own declarations replace the spec's, so that memory can be
+/* Adds a field to an idle stream, if the program's own declarations replace the spec's, so that memory can be
  * lent. */
 static int add_field(struct stretto *s, const char *name)
 {

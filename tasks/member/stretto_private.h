@@ -31,7 +31,7 @@ struct stretto {
     int64_t until;    /* monotonic ms when the current call's patience ends */
 };
 
-/* Checks that this is the process that opened the stream, and not one that it has forked since: the threads and the
- * connections of the stream are in the former alone. 0 or -1. */
+/* Checks that this is the process that opened the stream, and not a child of it: only the former has the stream's
+ * threads and connections. Returns 0 or -1. */
 int stretto_check_owner(struct stretto *s);
 #endif

@@ -25,31 +25,31 @@ struct window {
     uint64_t numbered;         /* highest number given */
 };
 
-/* `backlog` frames may be numbered at first whether or not there is room. -1 where there is no memory; then only
+/* `backlog` frames may be numbered at first whether or not there is room. -1 if there is no memory; then only
  * window_fini() may be called. */
 int window_init(struct window *w, size_t bytes_max, size_t frames_max, size_t backlog);
 void window_fini(struct window *w);
 
-/* Tells whether one more frame that needs so much memory may be numbered; two frames are always allowed. */
+/* Returns whether one more frame that needs so much memory may be numbered; two frames are always allowed. */
 bool window_has_room(const struct window *w, size_t bytes);
 
 /* Returns the number of the next frame, which has that place in the order of the whole stream. */
 uint64_t window_number(struct window *w, uint64_t place);
 
-/* Returns the place of the first frame that is not acknowledged; UINT64_MAX where all are. */
+/* Returns the place of the first frame that is not acknowledged; UINT64_MAX if all are. */
 uint64_t window_oldest(const struct window *w);
 
 /* Counts memory that is being filled and will come as a message. */
 void window_reserve(struct window *w, size_t bytes);
 
 /* Keeps, and takes over, the message of all frames that have been numbered; `reserved` bytes were counted for it
- * before, 0 where it holds just its size. */
+ * before, 0 if it holds just its size. */
 void window_keep(struct window *w, zmq_msg_t *msg, size_t reserved);
 
 /* Notes that the rank holds everything up to that number; a number that it cannot know is ignored. */
 void window_ack(struct window *w, uint64_t sequence);
 
-/* Tells whether all numbered frames are acknowledged. */
+/* Returns whether all numbered frames are acknowledged. */
 bool window_is_empty(const struct window *w);
 
 /* Returns message n; first <= n < next. */

@@ -30,7 +30,7 @@ int64_t alive_pause_ms(void)
     return pause_ms;
 }
 
-/* Opens the file, and makes it if need be; -1 where that fails. */
+/* Opens the file, and makes it if need be; -1 if that fails. */
 static int alive_open_file(void)
 {
     return open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);

@@ -1,8 +1,8 @@
-/* The sign by which a program that waits in the library, and so uses no CPU time, shows its runner that it is not hung:
- * the library sets the time of the file that STRETTO_ALIVE names, at most once in the milliseconds of STRETTO_ALIVE_MS.
- * Without these variables, which the runner sets where the spec has "silence", nothing is done. It is called from the
- * thread that works, or that is known to wait for the other side; never from one that goes on while the program is
- * hung. */
+/* The sign of life of a program that waits in the library and so uses no CPU time: its runner must not take it for
+ * hung. The library sets the time of the file that STRETTO_ALIVE names, at most once in the milliseconds of
+ * STRETTO_ALIVE_MS. The runner sets these variables if the spec has "silence"; without them nothing is done. Call it
+ * from the thread that works, or that is known to wait for the other side. Never call it from a thread that goes on
+ * while the program is hung. */
 #ifndef TASKS_PROTO_ALIVE_H
 #define TASKS_PROTO_ALIVE_H
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* How an attempt of a member, or a rank of a training, has ended: from the runner that saw it, through the exit record,
+/* The end of an attempt of a member, or of a rank of a training: from the runner that saw it, through the exit record,
  * to the attempt's row. */
 #ifndef TASKS_PROTO_ATTEMPT_END_H
 #define TASKS_PROTO_ATTEMPT_END_H

@@ -76,17 +76,6 @@ static int64_t ckpt_integer(const json_t *json, const char *key, int64_t otherwi
     return json_is_integer(value) ? json_integer_value(value) : otherwise;
 }
 
-/* Tells whether the path stays inside the directory. */
-static bool ckpt_path_stays_below(const char *path)
-{
-    if (path == NULL || path[0] == '\0' || path[0] == '/')
-        return false;
-    for (const char *p = path; *p; p += strcspn(p, "/"), p += *p == '/')
-        if (strncmp(p, "..", 2) == 0 && (p[2] == '/' || p[2] == '\0'))
-            return false;
-    return true;
-}
-
 bool ckpt_parse(const json_t *json, struct ckpt *ckpt)
 {
     const char *path = json_string_value(json_object_get(json, "path"));
@@ -104,8 +93,8 @@ bool ckpt_parse(const json_t *json, struct ckpt *ckpt)
         .mtime_ns = ckpt_integer(json, "mtime_ns", 0),
         .inode = ckpt_integer(json, "inode", 0),
     };
-    if (!ckpt_path_stays_below(path) || digest == NULL || strlen(digest) != CKPT_DIGEST_SIZE - 1 || ckpt->number < 0 ||
-        ckpt->size < 0)
+    if (path == NULL || path[0] == '\0' || !path_stays_below(path) || digest == NULL ||
+        strlen(digest) != CKPT_DIGEST_SIZE - 1 || ckpt->number < 0 || ckpt->size < 0)
         return false;
     memcpy(ckpt->digest, digest, CKPT_DIGEST_SIZE);
     ckpt->path = strdup(path);
@@ -164,8 +153,8 @@ static int64_t record_number(const char *name)
     return digits > 0 && digits < 19 && strcmp(name + digits, ".json") == 0 ? strtoll(name, NULL, 10) : -1;
 }
 
-/* Reads the directory of the records: gives the highest number that a record's name has, 0 where there is none, and
- * adds to the list the streams and, where they are wanted, the records. */
+/* Reads the directory of the records. Sets *highest to the highest number in a record's name, or 0. Adds to the list
+ * the streams and, if they are wanted, the records. */
 static int look_through(const char *dir, struct ckpt_list *list, bool records_too, int64_t *highest, struct error *err)
 {
     char *path = ckptdir_records(dir);
@@ -251,7 +240,7 @@ static int digest_of(int fd, char digest[CKPT_DIGEST_SIZE], int64_t *size)
             XXH3_64bits_update(state, buf, (size_t)n);
             *size += n;
         }
-        if (n == READ_SIZE && stop_reading != NULL && stop_reading(stop_arg)) { /* what is small is read */
+        if (n == READ_SIZE && stop_reading != NULL && stop_reading(stop_arg)) { /* small files are read */
             errno = ECANCELED;
             n = -1;
             break;
@@ -396,7 +385,7 @@ static bool in_chain(const struct ckpt *ckpt, const struct ckpt_chain *chain)
     return ckpt_counts(chain, ckpt->ensemble, ckpt->attempt);
 }
 
-/* Tells whether there is a newer record of the same file. */
+/* Returns whether there is a newer record of the same file. */
 static bool ckpt_is_superseded(const struct ckpt_list *list, size_t i)
 {
     for (size_t later = i + 1; later < list->n; later++)
@@ -410,7 +399,7 @@ static bool ckpt_is_held(const struct ckpt_list *list, const struct ckpt *ckpt, 
     return held_covers(&list->streams, ckpt->ensemble, ckpt->attempt, ckpt->sent, chain->generation);
 }
 
-/* Tells whether another attempt may go on from it, as far as the records tell. */
+/* Returns whether another attempt may go on from it, as far as the records show. */
 static bool may_be_offered(const struct ckpt_list *list, size_t i, const struct ckpt_chain *chain)
 {
     return in_chain(&list->items[i], chain) && !ckpt_is_superseded(list, i) &&

@@ -18,14 +18,14 @@ struct ckpt_files {
 };
 
 /* Finds regular files below `dir` that match the pattern, as for glob(7), without those behind symbolic links;
- * none where there is no such directory. */
+ * none if there is no such directory. */
 int ckptfind(const char *dir, const char *pattern, struct ckpt_files *files, struct error *err);
 void ckptfind_free(struct ckpt_files *files);
 
-/* Returns the entry of that path, NULL where there is none. */
+/* Returns the entry of that path, NULL if there is none. */
 const struct ckpt_file *ckptfind_get(const struct ckpt_files *files, const char *path);
 
-/* Returns the last number in a file's name, which usually is its step; -1 where there is none. */
+/* Returns the last number in a file's name, which usually is its step; -1 if there is none. */
 int64_t ckptfind_step(const char *path);
 
 #endif

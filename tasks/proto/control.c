@@ -11,8 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* How often a full queue is tried again. Linux queues 11 messages unless net.unix.max_dgram_qlen is raised, and as many
- * runners may end at once; a daemon that runs takes them within a few tries. */
+/* The number of tries of a full queue. Linux queues 11 messages unless net.unix.max_dgram_qlen is raised, and as many
+ * runners may end at once. A running daemon empties the queue within a few tries. */
 #define FULL_TRIES 20
 
 static const char *const what_names[] = {

@@ -1,8 +1,8 @@
-/* Consecutive steps go to the ranks in turn, as cards are dealt. With distances of 2, 10 or 100 that alone would mean
- * that some ranks never get a step. So each round of the dealing, which is as many steps as there are ranks, begins
- * with a rank that a digit of the round's number chooses: the last digit that is not 0, in a base that is a prime.
- * Numbers of rounds at equal distances have each digit equally often (unless the distance is a multiple of the base),
- * and each rank has equally many digits. */
+/* Consecutive steps go to the ranks in turn, as cards are dealt. With distances of 2, 10 or 100 between steps, some
+ * ranks would then never get one. So each round of the dealing, of as many steps as there are ranks, begins with
+ * another rank. A digit of the round's number chooses it: the last digit that is not 0, in a base that is a prime.
+ * Numbers of rounds at equal distances have each digit equally often (unless the distance is a multiple of the base).
+ * Each rank has equally many digits. */
 #include "tasks/proto/dealing.h"
 #include "common/stretto_assert.h"
 

@@ -1,4 +1,4 @@
-/* Exit records: one tells how a task ended (exit.json), and one that all records of a job are written (ended.json). */
+/* Exit records: exit.json reports how a task ended, and ended.json that all records of a job are written. */
 #ifndef TASKS_PROTO_EXITREC_H
 #define TASKS_PROTO_EXITREC_H
 #include "common/error.h"
@@ -7,7 +7,8 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/* The ms that writing the records may take, beyond a task's grace, before a scheduler kills what is left of the job. */
+/* Milliseconds that writing the records may take, beyond a task's grace, before a scheduler kills what is left of the
+ * job. */
 #define EXITREC_TAKE_MS 10000
 
 struct exitrec {
@@ -20,14 +21,14 @@ struct exitrec {
 /* Returns a new reference. */
 json_t *exitrec_json(const struct exitrec *rec);
 
-/* Writes the record atomically, with mode 0600; errno is set on failure: EEXIST where there is one, or the daemon has
+/* Writes the record atomically, with mode 0600; errno is set on failure: EEXIST if there is one, or the daemon has
  * given the task up. */
 int exitrec_write(const char *path, const struct exitrec *rec, struct error *err);
 
 /* Reads a parsed object, which must last as long as the pointers borrowed from it. */
 int exitrec_parse(const json_t *root, struct exitrec *rec, struct error *err);
 
-/* Reads a file, without checkpoints. errno ENOENT where there is none, EBADMSG where it is no exit record. The caller
+/* Reads a file, without checkpoints. errno ENOENT if there is none, EBADMSG if it is no exit record. The caller
  * compares job and id with what it expects: another attempt's record proves nothing. */
 int exitrec_read(const char *path, struct exitrec *rec, struct error *err);
 

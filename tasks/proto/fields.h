@@ -22,9 +22,9 @@ struct field {
     enum stretto_dtype dtype;
     int ndim;
     uint64_t shape[FRAME_MAX_DIMS]; /* the first may be EXTENT_VARIES */
-    uint64_t max;                   /* the largest leading extent, where it varies */
-    uint64_t count;                 /* elements; the maximum where the extent varies */
-    uint64_t bytes;                 /* bytes; the maximum where the extent varies */
+    uint64_t max;                   /* the largest leading extent, if it varies */
+    uint64_t count;                 /* elements; the maximum if the extent varies */
+    uint64_t bytes;                 /* bytes; the maximum if the extent varies */
     uint64_t unit;                  /* bytes for each entry of the leading extent; of all for a scalar */
 };
 
@@ -45,16 +45,16 @@ int field_set_find(const struct field_set *set, const char *name);
 size_t dtype_size(int dtype);
 const char *dtype_name(int dtype);
 
-/* Returns 1 where the shape is the field's, as declared. */
+/* Returns 1 if the shape is the field's, as declared. */
 int field_has_shape(const struct field *field, int ndim, const uint64_t *shape);
 
 bool field_varies(const struct field *field);
 
-/* Returns the bytes of the field with that leading extent, which is at most its max where it varies and else its
+/* Returns the bytes of the field with that leading extent, which is at most its max if it varies and else its
  * own. */
 uint64_t field_bytes(const struct field *field, uint64_t extent);
 
-/* Tells whether a SAMPLE frame's type, shape and length are those of the field, and agree with each other. */
+/* Returns whether a SAMPLE frame's type, shape and length are those of the field, and agree with each other. */
 bool field_takes(const struct field *field, const struct frame *frame);
 
 /* Writes "100x100" or "-1x3"; returns buf. */

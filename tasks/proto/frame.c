@@ -102,7 +102,7 @@ bool frame_is_in_memory(const struct frame *f)
     return f->kind == FRAME_SAMPLE && (f->flags & FRAME_IN_MEMORY);
 }
 
-/* Tells whether the frame fills the rest of its message, or leaves room for the header of the next. */
+/* Returns whether the frame fills the rest of its message, or leaves room for the header of the next. */
 static bool length_holds(const struct frame *f, size_t size)
 {
     if (frame_is_in_memory(f))

@@ -1,5 +1,5 @@
 /* Frames of the stream: a 128-byte little-endian header and its payload. One ZeroMQ message is one frame, so that the
- * received message itself is the storage of a sample; or it is several small SAMPLE frames one behind the other, since
+ * received message itself is the storage of a sample. Small SAMPLE frames share a message, one behind the other, since
  * a message costs far more than the copy of a few KiB. docs/protocol.md has the layout byte for byte, and the purpose
  * of each kind. */
 #ifndef TASKS_PROTO_FRAME_H
@@ -38,16 +38,17 @@ enum frame_flag {
 
 struct frame {
     enum frame_kind kind;
-    uint64_t key; /* the stream's key, which tells its frames from other ensembles' */
+    uint64_t key; /* the stream's key, by which its frames differ from other ensembles' */
     uint64_t ensemble;
     uint64_t member;
-    uint64_t session; /* a random number of each opened stream; tells two processes of one member apart */
+    /* a random number of each opened stream, by which two processes of one member are distinguished */
+    uint64_t session;
     uint32_t attempt;
     uint32_t generation; /* of the ranks */
     int64_t step;        /* >= 0 */
     uint64_t sequence;   /* counts the SAMPLE frames of a session to one rank, from 1 */
     uint16_t field;      /* index of the field in the stream's field_set */
-    uint8_t dtype;       /* enum stretto_dtype; 0 where the payload is no array */
+    uint8_t dtype;       /* enum stretto_dtype; 0 if the payload is no array */
     uint8_t ndim;
     uint16_t flags;
     uint64_t shape[FRAME_MAX_DIMS]; /* 0 beyond ndim */
@@ -78,13 +79,13 @@ void frame_encode(const struct frame *f, uint8_t header[FRAME_HEADER_SIZE]);
 void frame_encode_place(uint64_t place, uint8_t at[FRAME_PLACE_SIZE]);
 uint64_t frame_decode_place(const uint8_t at[FRAME_PLACE_SIZE]);
 
-/* Reads a frame strictly; `size` is the number of bytes from it to the message's end. With FRAME_MORE in f->flags
- * another frame follows after frame_span(f) bytes; without it, this was the last. The payload checksum is verified
- * where the flag is set, and the payload is in the message. *f is filled in only where the header's own checksum is
- * right: FRAME_BAD_KIND and all faults after it leave the identity valid. */
+/* Reads a frame strictly; `size` is the number of bytes from it to the message's end. If f->flags has FRAME_MORE,
+ * another frame follows after frame_span(f) bytes; otherwise this was the last. The payload checksum is verified if the
+ * flag is set, and the payload is in the message. *f is filled in only if the header's own checksum is right:
+ * FRAME_BAD_KIND and all faults after it leave the identity valid. */
 enum frame_fault frame_decode(const void *frame, size_t size, struct frame *f);
 
-/* Tells whether it is a SAMPLE whose payload is not in its message. */
+/* Returns whether it is a SAMPLE whose payload is not in its message. */
 bool frame_is_in_memory(const struct frame *f);
 
 /* Returns the bytes from the beginning of a frame to that of the next one in its message. */

@@ -127,7 +127,7 @@ static int held_no_memory(struct error *err)
     return error_set(err, "stream_held", "no memory for the accounts of what was sent");
 }
 
-/* Returns 1 where there is a complete file. */
+/* Returns 1 if there is a complete file. */
 static int read_page(const char *records, const char *name, struct page *page, struct error *err)
 {
     char *path = alloc_printf("%s/%s", records, name);

@@ -17,9 +17,9 @@ struct held_file;
 struct held_file *held_create(const char *records, int64_t ensemble, int64_t attempt, uint64_t session,
                               int64_t generation, struct error *err);
 
-/* Notes how far the stream has come. The frames of samples are numbered from 1 in the order in which they are sent:
- * those up to `begun` have been sent or are about to be; those up to `held` are acknowledged, and belong to samples of
- * which every field is. */
+/* Notes how far the stream has come. The frames of samples are numbered from 1 in the order in which they are sent.
+ * Those up to `begun` have been sent or are about to be. Those up to `held` are acknowledged, and belong to samples
+ * whose fields are all acknowledged. */
 void held_note(struct held_file *file, uint64_t begun, uint64_t held);
 void held_flush(const struct held_file *file);
 
@@ -52,19 +52,19 @@ struct held_list {
     struct held_afresh afresh;
 };
 
-/* Adds the file of this name to the list, if it is an account and can be read. -1 where there is no memory. */
+/* Adds the file of this name to the list, if it is an account and can be read. -1 if there is no memory. */
 int held_read(const char *records, const char *name, struct held_list *list, struct error *err);
 void held_free(struct held_list *list);
 void held_remove(const char *records, const struct held_stream *stream);
 
-/* Gives how much the streams of an attempt had sent, for the record of a checkpoint: an object of `begun` by session,
- * or NULL where it has no stream. False where one of them is not certain, or there is no memory. */
+/* Sets *sent to how much the streams of an attempt had sent, for the record of a checkpoint. It is an object of `begun`
+ * by session, or NULL if there is no stream. Returns false if one of them is not certain, or there is no memory. */
 bool held_sent(const struct held_list *list, int64_t ensemble, int64_t attempt, json_t **sent);
 
-/* Tells whether a checkpoint of that attempt may be offered, if its streams had sent so much when it was recorded. The
- * frames that were sent before it must be held, and so must the first sample after it, if there is one: a program may
- * leave a checkpoint shortly before it sends the step that the checkpoint covers. generation 0: by any ranks; otherwise
- * by those of that generation or a later one. */
+/* Returns whether a checkpoint of that attempt may be offered, if its streams had sent so much when it was recorded.
+ * The frames that were sent before it must be held, and so must the first sample after it, if there is one. A program
+ * may leave a checkpoint shortly before it sends the step that the checkpoint covers. With generation 0, any ranks may
+ * hold them; otherwise those of that generation or a later one. */
 bool held_covers(const struct held_list *list, int64_t ensemble, int64_t attempt, const json_t *sent,
                  int64_t generation);
 #endif

@@ -1,5 +1,6 @@
 #include "tasks/proto/jobdesc.h"
 
+#include "common/below.h"
 #include "common/files.h"
 #include "common/jsonx.h"
 #include "common/units.h"
@@ -60,22 +61,11 @@ static int read_seconds(const json_t *obj, const char *at, const char *key, int6
     return 0;
 }
 
-/* Tells whether an id can be put into paths, environment marks and JSON. */
+/* Returns whether an id can be put into paths, environment marks and JSON. */
 static bool id_is_printable(const char *text)
 {
     for (; *text; text++)
         if ((unsigned char)*text <= ' ' || (unsigned char)*text >= 0x7f || *text == '/')
-            return false;
-    return true;
-}
-
-/* Tells whether the path stays inside the task's directory. */
-static bool task_path_stays_below(const char *path)
-{
-    if (path[0] == '/')
-        return false;
-    for (const char *p = path; *p; p += strcspn(p, "/"), p += *p == '/')
-        if (strncmp(p, "..", 2) == 0 && (p[2] == '/' || p[2] == '\0'))
             return false;
     return true;
 }
@@ -85,7 +75,7 @@ static int check_below(const char *path, const char *at, const char *key, struct
 {
     char place[256];
 
-    if (path == NULL || task_path_stays_below(path))
+    if (path == NULL || path_stays_below(path))
         return 0;
     return error_at(err, BAD, jsonx_pointer(place, sizeof place, at, key), "\"%s\" must stay below its directory", key);
 }
@@ -202,7 +192,7 @@ static int parse_artefacts(const json_t *root, struct jobdesc *desc, struct erro
         return -1;
     json_array_foreach ((json_t *)desc->artefacts, i, pattern) {
         snprintf(at, sizeof at, "/artefacts/%zu", i);
-        if (!task_path_stays_below(json_string_value(pattern)))
+        if (!path_stays_below(json_string_value(pattern)))
             return error_at(err, BAD, at, "\"artefacts\" must lie in the task's directory");
     }
     return 0;
@@ -227,7 +217,7 @@ static int parse_checkpoint(const json_t *root, struct jobdesc_checkpoint *check
         return -1;
     if (name != NULL && (checkpoint->signal = jobdesc_signal(name)) == 0)
         return error_at(err, BAD, "/checkpoint/signal", "\"%.40s\" is no signal that a task can be warned by", name);
-    if (checkpoint->glob != NULL && !task_path_stays_below(checkpoint->glob))
+    if (checkpoint->glob != NULL && !path_stays_below(checkpoint->glob))
         return error_at(err, BAD, "/checkpoint/glob", "\"glob\" must stay in the checkpoint directory");
     return 0;
 }
@@ -288,7 +278,7 @@ static int parse_metrics(const json_t *root, struct jobdesc_metrics *metrics, st
         jsonx_number(obj, at, "at_most", JSONX_OPTIONAL, &metrics->most, err) < 0 ||
         jsonx_bool(obj, at, "best", JSONX_OPTIONAL, &metrics->best, err) < 0)
         return -1;
-    if (metrics->file != NULL && !task_path_stays_below(metrics->file))
+    if (metrics->file != NULL && !path_stays_below(metrics->file))
         return error_at(err, BAD, "/metrics/file", "\"file\" must lie in the task's directory");
     if (format != NULL && jobdesc_format_parse(format, &metrics->format) < 0)
         return error_at(err, BAD, "/metrics/format", "\"format\" must be \"lines\" or \"tensorboard\"");

@@ -18,7 +18,7 @@ enum jobdesc_kind { JOBDESC_MEMBERS, JOBDESC_TRAINING, JOBDESC_PILOT };
 
 struct jobdesc_task {
     const char *id;       /* "7.123", or "7.training.0": unique in the job, printable, no '/' */
-    const char *dir;      /* absolute; the runner makes it where it is missing */
+    const char *dir;      /* absolute; the runner makes it if it is missing */
     const json_t *argv;   /* array of at least one string */
     const json_t *env;    /* object of strings, or NULL */
     const json_t *path;   /* array of absolute directories, or NULL */
@@ -28,12 +28,12 @@ struct jobdesc_task {
     int64_t ntasks;           /* processes to launch, >= 1 */
     int64_t nodes;            /* on which they run, >= 1 */
     const char *success_file; /* path or pattern, relative to dir, or NULL */
-    /* in the place of those of the job, where they depend on the task; or NULL */
+    /* instead of those of the job, if they depend on the task; or NULL */
     const char *glob, *metrics_file;
     const json_t *artefacts;
     const char *results; /* absolute: the directory for links to its artefacts, or NULL */
     const char *owner;   /* with results: the member whose they are, over all attempts and follow-ups */
-    /* arguments added where there is a checkpoint to go on from, or NULL; "{checkpoint}" stands for its path */
+    /* arguments added if there is a checkpoint to go on from, or NULL; "{checkpoint}" stands for its path */
     const json_t *resume;
     int64_t since;    /* the first attempt whose checkpoints count as its own; 0: all count */
     int64_t since_in; /* the ensemble whose attempts `since` counts; 0: the job's */
@@ -50,14 +50,14 @@ struct jobdesc_checkpoint {
     int64_t keep;      /* checkpoints to keep of each task */
 };
 
-/* When a task counts as diverged whose metrics are NaN or infinite: where one is at its end, at once, or never. */
+/* When a task whose metrics are NaN or infinite counts as diverged: if one is at its end, at once, or never. */
 enum jobdesc_diverged { JOBDESC_DIVERGED_FAIL, JOBDESC_DIVERGED_END, JOBDESC_DIVERGED_IGNORE };
 
-/* The format of a file of metrics. JOBDESC_LINES: JSON lines, or CSV; its first line tells. JOBDESC_TENSORBOARD: `file`
- * is a pattern for event files, and directories of such. */
+/* The format of a file of metrics. JOBDESC_LINES: JSON lines or CSV, depending on its first line. JOBDESC_TENSORBOARD:
+ * `file` is a pattern for event files, and directories of such. */
 enum jobdesc_format { JOBDESC_LINES, JOBDESC_TENSORBOARD };
 
-/* What tasks report of metrics, and what they must reach. */
+/* The metrics that tasks report, and the values that these must reach. */
 struct jobdesc_metrics {
     const char *file; /* relative to the task's directory; NULL: none but $STRETTO_METRICS */
     enum jobdesc_format format;
@@ -106,7 +106,7 @@ struct jobdesc {
 /* 1 to 63 of [A-Za-z0-9._-], not beginning with a dot or a dash. */
 bool job_name_valid(const char *name);
 
-/* Returns the number of a signal named "USR1" or "SIGUSR1", 0 where it is none that a task can be warned by. */
+/* Returns the number of a signal named "USR1" or "SIGUSR1", 0 if it is none that a task can be warned by. */
 int jobdesc_signal(const char *name);
 const char *jobdesc_signal_name(int number); /* NULL for other numbers */
 
@@ -118,7 +118,7 @@ int jobdesc_format_parse(const char *name, enum jobdesc_format *out); /* 0 or -1
 /* Parses JSON, and keeps a reference on root. The caller frees the result by jobdesc_free(). */
 struct jobdesc *jobdesc_parse(json_t *root, struct error *err);
 
-/* Reads a file; errno ENOENT where there is none. */
+/* Reads a file; errno ENOENT if there is none. */
 struct jobdesc *jobdesc_read(const char *path, struct error *err);
 
 /* Keeps only this one of its tasks, which must exist. */
@@ -126,7 +126,7 @@ void jobdesc_keep(struct jobdesc *desc, size_t task);
 
 void jobdesc_free(struct jobdesc *desc);
 
-/* What counts for a task: its own, or that of its job; NULL for none. */
+/* These return the value that counts for a task: its own, or that of its job; NULL for none. */
 const char *jobdesc_glob(const struct jobdesc *desc, const struct jobdesc_task *task);
 const char *jobdesc_metrics_file(const struct jobdesc *desc, const struct jobdesc_task *task);
 const json_t *jobdesc_artefacts(const struct jobdesc *desc, const struct jobdesc_task *task);

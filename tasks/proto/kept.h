@@ -1,5 +1,5 @@
-/* The memory in which a rank keeps its samples, so that they outlive its process: the runner makes it (a memfd), and
- * names it to the rank by STRETTO_KEPT, a path. The next process of the same rank maps it again. The runner reads the
+/* The memory in which a rank keeps its samples, so that they outlive its process. The runner makes it (a memfd), and
+ * passes its path to the rank in STRETTO_KEPT. The next process of the same rank maps it again. The runner reads the
  * head only; tasks/train/kept.h has the rest. */
 #ifndef TASKS_PROTO_KEPT_H
 #define TASKS_PROTO_KEPT_H

@@ -1,6 +1,7 @@
 # Job descriptor, claim, exit records and control messages, between daemon, adapters, runner and ranks.
 noinst_LTLIBRARIES += libjobproto.la
 libjobproto_la_SOURCES = \
+	tasks/proto/buffer_policies.h \
 	tasks/proto/ckptfind.c tasks/proto/ckptfind.h \
 	tasks/proto/claim.c tasks/proto/claim.h \
 	tasks/proto/control.c tasks/proto/control.h \
@@ -15,7 +16,8 @@ libjobproto_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 libjobproto_la_LIBADD = libckptdir.la libcommon.la $(JANSSON_LIBS)
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_jobproto tests/unit/test_jobdesc tests/unit/test_claim tests/unit/test_ckptdir tests/unit/test_held tests/unit/test_points
+unit_tests += tests/unit/test_jobproto tests/unit/test_jobdesc tests/unit/test_claim tests/unit/test_ckptdir \
+	tests/unit/test_held tests/unit/test_points
 tests_unit_test_claim_CFLAGS = $(unit_cflags)
 tests_unit_test_claim_LDADD = libjobproto.la $(unit_libs)
 tests_unit_test_jobdesc_CFLAGS = $(unit_cflags)

@@ -63,7 +63,7 @@ int points_read_notice(const char *line, const char *end, char notice[POINTS_NOT
     return 0;
 }
 
-/* Both read a field behind a tab; false where there is none. */
+/* Both read a field behind a tab; false if there is none. */
 static bool take_integer(const char **at, const char *end, int64_t least, int64_t most, int64_t *out)
 {
     char *rest;

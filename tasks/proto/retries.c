@@ -8,7 +8,7 @@ bool retries_count(enum retries_end end, int64_t allowed, int64_t *failures, int
         *losses = 0;
     else
         ++*losses;
-    /* nobody can tell whether a runner was killed by somebody else or by its own task, so only a few are free */
+    /* nobody can know whether a runner was killed by somebody else or by its own task, so only a few are free */
     *failures += end == RETRIES_OWN_FAULT || (end == RETRIES_LOST && *losses > LOSSES_FREE);
     return *losses <= LOSSES_MAX && *failures <= allowed;
 }

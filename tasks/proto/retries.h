@@ -12,14 +12,14 @@ enum retries_end {
     RETRIES_OWN_FAULT,   /* the program ended itself by an error */
     RETRIES_GOT_FURTHER, /* it was ended from outside, after it had left a newer checkpoint */
     RETRIES_LOST,        /* it was killed from outside, or lost while it ran, and had left none */
-    RETRIES_TOLD         /* it had left none when somebody told it to end, or was lost before it ran */
+    RETRIES_TOLD         /* it had left none when it was told to end, or was lost before it ran */
 };
 
 /* Counts a life that ended so: `failures` cost a retry each, `losses` are those in a row without progress that were
  * ended from outside. Returns whether another life may follow, of a thing that has `allowed` retries. */
 bool retries_count(enum retries_end end, int64_t allowed, int64_t *failures, int64_t *losses);
 
-/* How far a training had come: by a checkpoint, or with the one that its ranks began from; all -1 without one. */
+/* The progress of a training: by a checkpoint, or by the one that its ranks began from; all -1 without one. */
 struct learnt {
     int64_t step, batches, drawn;
 };
@@ -28,7 +28,7 @@ struct learnt {
 
 bool learnt_more(const struct learnt *now, const struct learnt *before);
 
-/* Returns whether a process that was ended by this signal was ended from outside, as far as anybody can tell: other
- * signals than these a program gets by an error of its own. */
+/* Returns whether a process that was ended by this signal was probably ended from outside: a program gets other signals
+ * than these by an error of its own. */
 bool retries_is_from_outside(int sig);
 #endif

@@ -9,12 +9,12 @@
 #define SHARED_UNIT ((size_t)16 << 10) /* a payload's offset is a multiple of it, and so is the memory that it takes */
 
 /* Returns the size of the memory of a member of a stream to so many ranks: enough for its window, and for one buffer of
- * each large field to be lent. 0 where no field is large, or they are too large to be mapped. */
+ * each large field to be lent. 0 if no field is large, or they are too large to be mapped. */
 size_t shared_size(const struct field_set *fields, int ranks);
 
 /* The units that so many bytes take. */
 size_t shared_units(size_t bytes);
 
-/* Tells whether this process may share memory: not with STRETTO_STREAM_MEMORY=0. */
+/* Returns whether this process may share memory: not with STRETTO_STREAM_MEMORY=0. */
 bool shared_wanted(void);
 #endif

@@ -11,14 +11,14 @@
 
 struct stepset;
 
-/* NULL where there is no memory. */
+/* NULL if there is no memory. */
 struct stepset *stepset_create(void);
 void stepset_destroy(struct stepset *set);
 
-/* Makes room for one more. -1 where there is no memory. */
+/* Makes room for one more. -1 if there is no memory. */
 int stepset_reserve(struct stepset *set);
 
-/* Adds a step, after stepset_reserve(); member and step are within the limits above. true where it was not in the set
+/* Adds a step, after stepset_reserve(); member and step are within the limits above. true if it was not in the set
  * before. */
 bool stepset_add(struct stepset *set, uint64_t member, int64_t step);
 bool stepset_has(const struct stepset *set, uint64_t member, int64_t step);
@@ -34,6 +34,6 @@ uint64_t stepset_bits(const struct stepset *set, uint64_t key);
 /* Returns how many runs the set has, and copies all of them, in no order. */
 size_t stepset_runs(const struct stepset *set);
 void stepset_copy(const struct stepset *set, struct stepset_run *runs);
-/* Adds all steps of a run. Returns how many of them were not in the set before; -1 where there is no memory. */
+/* Adds all steps of a run. Returns how many of them were not in the set before; -1 if there is no memory. */
 int stepset_add_run(struct stepset *set, const struct stepset_run *run);
 #endif

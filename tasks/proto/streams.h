@@ -1,5 +1,5 @@
 /* The marks of a member's streams: a hidden file beside its attempt for each stream that it opened. The library makes
- * it, on whatever node the process runs, and the runner reads it when the attempt has ended: exit status 0 of a program
+ * it, on whatever node the process runs, and the runner reads it when the attempt has ended. Exit status 0 of a program
  * that did not close its stream is no success. */
 #ifndef TASKS_PROTO_STREAMS_H
 #define TASKS_PROTO_STREAMS_H
@@ -20,7 +20,7 @@ struct streams {
     int open, closed, paused; /* how many there are of each */
 };
 
-/* Counts the marks in a directory; none where it cannot be read. */
+/* Counts the marks in a directory; none if it cannot be read. */
 void streams_count(const char *dir, struct streams *out);
 
 /* Removes them. */

@@ -26,7 +26,7 @@ struct artefact_taking {
     struct error err;
 };
 
-/* Reads a file, which belongs to the task and may be anything, to its end. On failure errno is ECANCELED where the
+/* Reads a file, which belongs to the task and may be anything, to its end. On failure errno is ECANCELED if the
  * runner does not wait for that any more, with the bytes that were read in *size. */
 static int artefact_digest(int fd, int64_t *size, char hex[2 * crypto_hash_sha256_BYTES + 1])
 {
@@ -42,7 +42,7 @@ static int artefact_digest(int fd, int64_t *size, char hex[2 * crypto_hash_sha25
             continue;
         crypto_hash_sha256_update(&state, chunk, (unsigned long long)n);
         *size += n;
-        if ((size_t)n == CHUNK && looker_is_stopped()) { /* what is small is read all the same */
+        if ((size_t)n == CHUNK && looker_is_stopped()) { /* small files are read even so */
             errno = ECANCELED;
             n = -1;
             break;
@@ -89,7 +89,7 @@ static int by_path(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Adds what matches a pattern to the list of paths. */
+/* Adds the files that match a pattern to the list of paths. */
 static int add_matching(const char *dir, const char *pattern, char ***paths, size_t *n, struct error *err)
 {
     struct ckpt_files files;

@@ -13,7 +13,7 @@
 json_t *artefacts_find(const char *dir, const json_t *patterns, struct error *err);
 
 /* Links them into the directory `results`, which it makes, in the place of those of an earlier attempt of the same
- * owner. Fails, and changes nothing, where the directory has the results of another owner. */
+ * owner. Fails, and changes nothing, if the directory has the results of another owner. */
 int artefacts_place(const char *dir, const json_t *artefacts, const char *results, const char *owner,
                     struct error *err);
 
@@ -32,12 +32,12 @@ int artefacts_init(struct artefacts *artefacts, const struct job *job, void (*ta
                    void *arg, struct error *err);
 void artefacts_fini(struct artefacts *artefacts);
 
-/* Begins to read those of a task that has ended. Returns false where there is nothing to do. */
+/* Begins to read those of a task that has ended. Returns false if there is nothing to do. */
 bool artefacts_take(struct artefacts *artefacts, struct task *t);
 /* Reads no more, because the job's time is over, or it was told to end: tasks whose artefacts are not read are out of
  * time, or cancelled. */
 void artefacts_stop(struct artefacts *artefacts, enum stop why);
-void artefacts_work(struct artefacts *artefacts);    /* takes what was read */
+void artefacts_work(struct artefacts *artefacts);    /* takes over the results */
 int artefacts_fd(const struct artefacts *artefacts); /* readable when there is something to take; -1: none */
 
 #endif

@@ -55,7 +55,7 @@ static char *directory_set_aside(const char *path, const char *job, struct error
     }
 }
 
-/* Returns the length of ENSEMBLE in ENSEMBLE/jobs/JOB; 0 where the job is in no such place. */
+/* Returns the length of ENSEMBLE in ENSEMBLE/jobs/JOB; 0 if the job is in no such place. */
 static size_t ensemble_length(const char *jobdir)
 {
     static const char jobs[] = "/jobs";

@@ -75,7 +75,7 @@ static int64_t files_now_ns(const char *dir)
     return now;
 }
 
-/* Tells whether there is a record of the file as it is now. */
+/* Returns whether there is a record of the file as it is now. */
 static bool ckpt_file_is_known(const struct ckpt_list *list, const struct ckpt_file *file)
 {
     for (size_t i = list->n; i-- > 0;)
@@ -190,8 +190,8 @@ struct look *look_create(struct checkpoints *c, enum look_when when, int64_t now
     return look;
 }
 
-/* Tells whether nobody has touched the file since it came to rest. The file's own time decides where nothing was seen,
- * because it was written from another host, or deeper in the directory. */
+/* Returns whether nobody has touched the file since it came to rest. The file's own time decides if nothing was
+ * seen, because it was written from another host, or deeper in the directory. */
 static bool is_at_rest(const struct look *look, const struct ckpt_file *file, int64_t files_now)
 {
     const struct sighting *s = find_sighting(&look->seen, file->path);

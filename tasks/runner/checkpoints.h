@@ -55,7 +55,7 @@ struct look {
     char note[512];
 };
 
-/* Prepares a task before its start. The newest complete checkpoint is read in full. -1 where it cannot be found out:
+/* Prepares a task before its start. The newest complete checkpoint is read in full. -1 if it cannot be found out:
  * starting afresh would lose the checkpoints that there may be. */
 int checkpoints_begin(struct checkpoints *c, const struct jobdesc *job, const struct jobdesc_task *task,
                       struct error *err);

@@ -112,7 +112,7 @@ static char *some_of(const char *list, size_t i, size_t n)
     return xasprintf("%.*s", (int)(end - list), list);
 }
 
-/* Gives a copy its GPUs: as many as each of the others, or one that others have as well, where there are fewer GPUs
+/* Gives a copy its GPUs: as many as each of the others, or one that others have as well, if there are fewer GPUs
  * than copies. */
 static void copy_set_gpus(const struct launched_copies *c, size_t i)
 {
@@ -214,8 +214,8 @@ static bool is_on_many(const struct launched_copies *c)
     return c->world > (int64_t)c->n;
 }
 
-/* Tells whether a copy has ended since all were told to. Slurm tells every process of a step: a copy may get its
- * signal, and end of it, before this process does. */
+/* Returns whether a copy has ended since all got the signal to end. Slurm signals every process of a step: a copy may
+ * get its signal, and end by it, before this process does. */
 static bool was_told(const struct launched_copies *c, int status)
 {
     sigset_t set;

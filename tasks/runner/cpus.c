@@ -38,7 +38,7 @@ void cpus_sort(struct cpu *list, size_t n)
     qsort(list, n, sizeof *list, by_place);
 }
 
-/* The variables by which batch systems tell how many CPUs of a node are a job's. */
+/* The variables by which batch systems report how many CPUs of a node are a job's. */
 static const struct {
     const char *mark, *count;
 } says[] = {{"SLURM_JOB_ID", "SLURM_CPUS_ON_NODE"},
@@ -48,7 +48,7 @@ static const struct {
 
 #define SAYS (sizeof says / sizeof *says)
 
-/* Returns how many CPUs of this node are the job's; 0 where the batch system does not tell. */
+/* Returns how many CPUs of this node are the job's; 0 if the batch system does not say. */
 static long cpus_allotted(void)
 {
     for (size_t i = 0; i < SAYS; i++) {

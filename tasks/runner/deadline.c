@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns Unix seconds; 0 where the variable is not set or has no valid time. */
+/* Returns Unix seconds; 0 if the variable is not set or has no valid time. */
 static int64_t time_in(const char *variable)
 {
     const char *text = getenv(variable);
@@ -17,7 +17,7 @@ static int64_t time_in(const char *variable)
     return text != NULL && text[0] >= '1' && text[0] <= '9' && strlen(text) < 12 ? strtoll(text, NULL, 10) : 0;
 }
 
-/* Returns when the scheduler will end the job, as far as it tells. */
+/* Returns when the scheduler will end the job, as far as it says. */
 static int64_t scheduled_end(void)
 {
     int64_t told = time_in("STRETTO_JOB_END");
@@ -26,7 +26,7 @@ static int64_t scheduled_end(void)
 }
 
 /* Returns when the time of an allocation that holds many jobs is over for this one, by the monotonic clock. It counts
- * only for jobs that can use the warning: a task without checkpoints may still succeed in the time that is left, and
+ * only for jobs that can use the warning. A task without checkpoints may still succeed in the time that is left, and
  * loses nothing more if the allocation ends it. */
 static int64_t allocation_over(const struct job *job, int64_t now)
 {

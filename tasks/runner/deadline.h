@@ -3,10 +3,13 @@
 #define TASKS_RUNNER_DEADLINE_H
 #include "tasks/runner/task.h"
 
-/* The tasks' time is over at the walltime, or earlier where the scheduler's time ends too soon after it for the grace
- * and the exit records, or with the time of the pilot in which they were started late.
+/* Sets the time at which the tasks' time is over. It is over at the earliest of these:
  *
- * Sets `deadline_ms`, `deadline`, `cut_short` and `late`; `started_ms` and `until_ms` are of the monotonic clock, and
+ * - the walltime
+ * - the scheduler's end, less the time for the grace and the exit records
+ * - the end of the pilot in which they were started late
+ *
+ * Sets `deadline_ms`, `deadline`, `cut_short` and `late`. `started_ms` and `until_ms` are of the monotonic clock;
  * INT64_MAX is no end. The scheduler's end comes from STRETTO_JOB_END or SLURM_JOB_END_TIME, and from
  * STRETTO_ALLOCATION_END, in Unix seconds. */
 void deadline_set(struct job *job, int64_t started_ms, int64_t until_ms);

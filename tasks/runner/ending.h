@@ -1,4 +1,5 @@
-/* How a runner ends its job: the tasks are warned, told to end, and killed where they do not end in their grace. */
+/* The end of a job by its runner: the tasks are warned, get SIGTERM, and are killed if they do not end in their
+ * grace. */
 #ifndef TASKS_RUNNER_ENDING_H
 #define TASKS_RUNNER_ENDING_H
 #include "tasks/runner/task.h"
@@ -20,7 +21,7 @@ struct ending {
 
 void ending_init(struct ending *e, const struct job *job, struct task *tasks);
 
-/* The tasks begin again: what was planned for their former processes is not done. */
+/* The tasks begin again: plans for their former processes are dropped. */
 void ending_begin_again(struct ending *e);
 
 /* A phrase for people. */
@@ -30,13 +31,13 @@ const char *ending_reason(enum stop why);
 void ending_forward(const struct ending *e, int sig);
 
 /* Ends the job, which is not ended yet. Tasks that are warned only now, because a signal ends the job, get half of the
- * grace for it: whoever sent the signal gives no more time. */
+ * grace for it, since the sender of the signal gives no more time. */
 void ending_stop(struct ending *e, enum stop why, bool by_signal, int64_t now);
 
 /* Has processes killed at that time, if not earlier. */
 void ending_kill_by(struct ending *e, int64_t at);
 
-/* Does what is due. `children`: processes are left; `left`: tasks that have not ended. */
+/* Does the steps that are due. `children`: processes are left; `left`: tasks that have not ended. */
 void ending_work(struct ending *e, bool children, size_t left, int64_t now);
 int64_t ending_due(const struct ending *e, bool children, size_t left);
 

@@ -5,13 +5,13 @@
 
 struct task_environment;
 
-/* Returns a copy of `environ` without the variables that only make sense for one task, and without the user's token: a
+/* Returns a copy of `environ` without the variables that only make sense for one task, and without the user's token. A
  * daemon that was itself started by a task, or from a shell with a token, must not pass these on. */
 struct task_environment *environment_create(void);
 void environment_destroy(struct task_environment *env);
 
 void environment_set(struct task_environment *env, const char *name, const char *value);
-const char *environment_get(const struct task_environment *env, const char *name); /* NULL where unset */
+const char *environment_get(const struct task_environment *env, const char *name); /* NULL if unset */
 
 /* Returns the list for execve(); borrowed. */
 char **environment_list(const struct task_environment *env);

@@ -25,7 +25,7 @@ struct event_file {
     dev_t dev;
     ino_t inode;
     int64_t offset; /* of the next record */
-    bool broken;    /* nobody can tell where the next record begins */
+    bool broken;    /* nobody can know where the next record begins */
 };
 
 struct event_files {
@@ -67,7 +67,7 @@ static void event_files_complain(struct event_files *files, const struct event_f
                  name != NULL ? name + 1 : file->path, why);
 }
 
-/* Finds the file of a path, or adds it; NULL where there are too many. */
+/* Finds the file of a path, or adds it; NULL if there are too many. */
 static struct event_file *event_files_find(struct event_files *files, const char *path, const char *prefix,
                                            size_t prefix_size)
 {
@@ -118,7 +118,7 @@ static void event_file_take(struct event_files *files, struct event_file *file, 
     }
 }
 
-/* Reads what is new in a file; returns how many bytes that was. */
+/* Reads the new records of a file; returns how many bytes they had. */
 static int64_t event_file_read(struct event_files *files, struct event_file *file, int64_t limit,
                                void (*each)(void *arg, const struct metric_line *line), void *arg)
 {
@@ -145,8 +145,7 @@ static int64_t event_file_read(struct event_files *files, struct event_file *fil
         n = pread(fd, files->room, ROOM, file->offset);
         if (n > 0)
             event_file_take(files, file, (size_t)n, st.st_size, each, arg);
-        done +=
-            n > 0 && file->offset - before <= n ? file->offset - before : 0; /* what is passed over does not count */
+        done += n > 0 && file->offset - before <= n ? file->offset - before : 0; /* skipped bytes do not count */
     } while (file->offset > before && !file->broken && done < limit);
     close(fd);
     return file->offset > begin && done == 0 ? 1 : done;

@@ -268,7 +268,7 @@ static bool is_for_others(struct wire_message metadata)
     return false;
 }
 
-/* Takes a value of a summary, if it is a scalar. Returns NULL, or what is wrong. */
+/* Reads a value of a summary, if it is a scalar. Returns NULL, or a sentence about the mistake. */
 static const char *take_value(struct wire_message value, const char *prefix, struct metric_line *line)
 {
     struct metric_value *out = &line->values[line->n];

@@ -141,7 +141,7 @@ char *hosts_text(const struct hosts *hosts, char between)
     return text.data;
 }
 
-/* Reads how many tasks Slurm has on each node, such as "2(x3),1". Returns how many in all; 0 where it does not tell. */
+/* Reads how many tasks Slurm has on each node, such as "2(x3),1". Returns how many in all; 0 if it does not say. */
 static int64_t slurm_counts(struct hosts *hosts, const char *text)
 {
     int64_t sum = 0;

@@ -20,14 +20,14 @@ struct hosts {
 };
 
 /* Finds the hosts of a task of so many processes on so many nodes: this one, or those that the batch system names in
- * the environment. The processes are where the batch system has counted them, or else spread evenly, with one more on
- * the first hosts. The caller frees the result by hosts_fini(). Fails where the batch system names another number. */
+ * the environment. The processes are as the batch system has counted them, or else spread evenly, with one more on
+ * the first hosts. The caller frees the result by hosts_fini(). Fails if the batch system names another number. */
 int hosts_find(struct hosts *hosts, int64_t nodes, int64_t ntasks, struct error *err);
 
-/* Reads a list of Slurm's, such as "n[01-03,7],login". Returns 0, or -1 where it is none. */
+/* Reads a host list of Slurm's, such as "n[01-03,7],login". Returns 0, or -1 if the text is no such list. */
 int hosts_expand(struct hosts *hosts, const char *nodelist);
 
-/* Reads a list such as "a:2,b:1". Returns 0, or -1 where it is none. */
+/* Reads a list such as "a:2,b:1". Returns 0, or -1 if the text is no such list. */
 int hosts_parse(struct hosts *hosts, const char *text);
 
 /* Returns "a:2,b:1", with that character in between, to be freed. */

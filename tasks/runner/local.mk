@@ -33,6 +33,7 @@ librunner_la_SOURCES = \
 	tasks/runner/program.c tasks/runner/program.h \
 	tasks/runner/ran.c tasks/runner/ran.h \
 	tasks/runner/rank.c tasks/runner/rank.h \
+	tasks/runner/reading.c tasks/runner/reading.h \
 	tasks/runner/records.c tasks/runner/records.h \
 	tasks/runner/restarts.c tasks/runner/restarts.h \
 	tasks/runner/rendezvous.c tasks/runner/rendezvous.h \
@@ -53,9 +54,11 @@ stretto_run_LDADD = librunner.la libjobproto.la libcommon.la $(JANSSON_LIBS) -lp
 # Symbols are looked up once, when the starter starts, and not again in each of its copies.
 stretto_run_LDFLAGS = -static -Wl,-z,now $(AM_LDFLAGS)
 
-TESTS += tests/t/0400-runner.t tests/t/0401-leftovers.t tests/t/0402-silence.t tests/t/0403-pilot.t tests/t/0404-warned.t \
+TESTS += tests/t/0400-runner.t tests/t/0401-leftovers.t tests/t/0402-silence.t tests/t/0403-pilot.t \
+	tests/t/0404-warned.t \
 	tests/t/0405-journal.t tests/t/0406-copies.t tests/t/0407-rungs.t tests/t/0408-pilot-starts.t
-dist_check_SCRIPTS += tests/t/0400-runner.t tests/t/0401-leftovers.t tests/t/0402-silence.t tests/t/0403-pilot.t tests/t/0404-warned.t \
+dist_check_SCRIPTS += tests/t/0400-runner.t tests/t/0401-leftovers.t tests/t/0402-silence.t tests/t/0403-pilot.t \
+	tests/t/0404-warned.t \
 	tests/t/0405-journal.t tests/t/0406-copies.t tests/t/0407-rungs.t tests/t/0408-pilot-starts.t
 
 if HAVE_CMOCKA
@@ -87,17 +90,20 @@ runner_rig_sources = tests/unit/runner_rig.c tests/unit/runner_rig.h
 unit_tests += tests/unit/test_runner_time
 tests_unit_test_runner_time_SOURCES = tests/unit/test_runner_time.c $(runner_rig_sources)
 tests_unit_test_runner_time_CFLAGS = $(unit_cflags)
-tests_unit_test_runner_time_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write -Wl,--wrap=pthread_create -Wl,--wrap=control_nudge
+tests_unit_test_runner_time_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write -Wl,--wrap=pthread_create \
+	-Wl,--wrap=control_nudge
 tests_unit_test_runner_time_LDADD = librunner.la libjobproto.la $(unit_libs)
 unit_tests += tests/unit/test_runner_ends
 tests_unit_test_runner_ends_SOURCES = tests/unit/test_runner_ends.c $(runner_rig_sources)
 tests_unit_test_runner_ends_CFLAGS = $(unit_cflags)
-tests_unit_test_runner_ends_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write -Wl,--wrap=pthread_create -Wl,--wrap=control_nudge
+tests_unit_test_runner_ends_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write -Wl,--wrap=pthread_create \
+	-Wl,--wrap=control_nudge
 tests_unit_test_runner_ends_LDADD = librunner.la libjobproto.la $(unit_libs)
 unit_tests += tests/unit/test_runner_left
 tests_unit_test_runner_left_SOURCES = tests/unit/test_runner_left.c $(runner_rig_sources)
 tests_unit_test_runner_left_CFLAGS = $(unit_cflags)
-tests_unit_test_runner_left_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write -Wl,--wrap=pthread_create -Wl,--wrap=control_nudge
+tests_unit_test_runner_left_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write -Wl,--wrap=pthread_create \
+	-Wl,--wrap=control_nudge
 tests_unit_test_runner_left_LDADD = librunner.la libjobproto.la $(unit_libs)
 unit_tests += tests/unit/test_pilot_time
 tests_unit_test_pilot_time_SOURCES = tests/unit/test_pilot_time.c

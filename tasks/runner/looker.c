@@ -38,7 +38,7 @@ struct looker *looker_create(struct error *err)
     return looker;
 }
 
-/* Of the looker whose errand this thread runs; NULL: it runs none. */
+/* The stop flag of the looker whose errand this thread runs; NULL: it runs none. */
 static _Thread_local const atomic_bool *own_stop;
 
 static bool is_stopped(const void *arg)

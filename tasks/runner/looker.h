@@ -31,7 +31,7 @@ int looker_fd(const struct looker *looker);
 
 void looker_add(struct looker *looker, struct errand *errand);
 
-/* Returns an errand that is done; NULL where there is none. */
+/* Returns an errand that is done; NULL if there is none. */
 struct errand *looker_next(struct looker *looker);
 
 #endif

@@ -40,7 +40,7 @@ static void looks_saw(void *arg, size_t whose, int what, const char *name, bool 
     struct looks *looks = arg;
     struct task *t = &looks->tasks[whose];
 
-    if (t->looked_at)
+    if (t->reading != READING_NOT)
         return;
     if (what == LOOKS_FILES)
         checkpoints_saw(&t->checkpoints, name, renamed, t->job->machine->monotonic_ms());
@@ -51,8 +51,8 @@ static void looks_saw(void *arg, size_t whose, int what, const char *name, bool 
 static void look_last(struct looks *looks, struct task *t, bool clean)
 {
     watch_read(looks->watch, looks_saw, looks); /* events from before its end */
-    stretto_assert(!t->looked_at);
-    t->looked_at = true;
+    stretto_assert(t->reading == READING_NOT);
+    t->reading = READING_CHECKPOINTS;
     t->linger_until = 0;
     looker_add(looks->looker,
                &look_create(&t->checkpoints, clean ? LOOK_CLEAN : LOOK_ENDED, t->job->machine->monotonic_ms())->errand);

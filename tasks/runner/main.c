@@ -100,7 +100,7 @@ static void log_start(const struct jobdesc *desc)
         log_info("launcher \"mpiexec\" is %s", STRETTO_MPIEXEC[0] ? STRETTO_MPIEXEC : "not there: built without MPI");
 }
 
-/* Returns the batch system's list of the job's GPUs, where it has as many for each task; else NULL, and each task sees
+/* Returns the batch system's list of the job's GPUs, if it has as many for each task; else NULL, and each task sees
  * all. */
 static const char *gpus_to_divide(const char *list, size_t ntasks)
 {
@@ -148,7 +148,7 @@ static int run_claimed(const struct options *options, const struct jobdesc *desc
     return rc == 0 ? 0 : EX_IOERR;
 }
 
-/* Tells whether the job is claimed already, so that a second runner does not even create a temporary file; the claim
+/* Returns whether the job is claimed already, so that a second runner does not even create a temporary file; the claim
  * itself decides. */
 static bool claimed_before(const char *jobdir)
 {
@@ -161,7 +161,7 @@ static bool claimed_before(const char *jobdir)
     return there;
 }
 
-/* Returns the exit status for a failure before the job was claimed: where the run directory cannot be written, the job
+/* Returns the exit status for a failure before the job was claimed: if the run directory cannot be written, the job
  * may be tried again. */
 static int not_made(int otherwise)
 {
@@ -234,7 +234,7 @@ static bool keep_own(const struct options *options, struct jobdesc *desc)
     return true;
 }
 
-/* Returns the hosts of each task of a job on several nodes, to be freed; NULL where they are not known. */
+/* Returns the hosts of each task of a job on several nodes, to be freed; NULL if they are not known. */
 static char *find_hosts(const struct jobdesc *desc)
 {
     const struct jobdesc_task *task = &desc->tasks[0];

@@ -37,7 +37,7 @@ static struct fields fields_of(const char *text, size_t size, char separator)
 }
 
 /* Takes the next field, without its quotes and the blanks around it; one that does not fit is cut, and then *n is not
- * below size. Returns false where there is none. */
+ * below size. Returns false if there is none. */
 static bool csv_next_field(struct fields *f, char *out, size_t size, size_t *n)
 {
     bool quoted;
@@ -69,7 +69,7 @@ static bool csv_next_field(struct fields *f, char *out, size_t size, size_t *n)
     return true;
 }
 
-/* Returns what separates the fields of a line: the most frequent of the known separators; a blank only if there is no
+/* Returns the separator of a line's fields: the most frequent of the known separators; a blank only if there is no
  * other. */
 static char find_separator(const char *text, size_t size)
 {
@@ -170,7 +170,7 @@ bool metric_columns_again(const char *text, size_t size, const struct metric_col
     return false;
 }
 
-/* Takes a number by the kind of its column. Returns false where it can be no step. */
+/* Takes a number by the kind of its column. Returns false if it can be no step. */
 static bool take_field(const struct metric_columns *columns, size_t i, double value, struct metric_line *line)
 {
     if (columns->kind[i] == COLUMN_VALUE)

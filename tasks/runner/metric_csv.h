@@ -12,15 +12,15 @@ struct metric_columns {
     char names[METRIC_VALUES_MAX][POINTS_NAME_MAX + 1];
 };
 
-/* Reads the line that names the columns; what separates these, it tells by itself. Returns -1 with *why where it names
- * no column with values. */
+/* Reads the line that names the columns, and finds out what separates them. Returns -1 with *why if it names no column
+ * with values. */
 int metric_columns_read(const char *text, size_t size, struct metric_columns *columns, const char **why);
 
-/* Returns whether the line, which has no value, names columns anew: one of those that it names is known. */
+/* Returns whether the line, which has no value, names columns again: one of those that it names is known. */
 bool metric_columns_again(const char *text, size_t size, const struct metric_columns *columns);
 
 /* Reads a row. An empty field, or one that is no number, is no value. Unless a comma separates fields, a number may
- * have a decimal comma. Returns -1 with *why where the row has more fields than there are columns, nothing but texts,
+ * have a decimal comma. Returns -1 with *why if the row has more fields than there are columns, nothing but texts,
  * or a step that cannot be. */
 int metric_line_csv(const char *text, size_t size, const struct metric_columns *columns, struct metric_line *line,
                     const char **why);

@@ -46,7 +46,7 @@ static void note_comment(struct metric_file *file, const char *line)
     file->comment = xstrdup(line + strspn(line, "# \t"));
 }
 
-/* Decides by the first line that is no comment what the file is. Returns whether the line is taken thereby. Where a
+/* Decides by the first line that is no comment what the file is. Returns whether the line is taken thereby. If a
  * line that begins with a number follows a comment, the comment names the columns, as numpy.savetxt() writes them. */
 static bool metric_file_take_first(struct metric_file *file, const char *line, size_t size)
 {
@@ -90,7 +90,7 @@ static uint64_t hash_of(uint64_t hash, const void *data, size_t size)
     return hash;
 }
 
-/* Returns a hash of what a line says, in whatever order its values stand. */
+/* Returns a hash of a line's values, in any order. */
 static uint64_t hash_of_line(const struct metric_line *line)
 {
     const uint64_t begin = UINT64_C(14695981039346656037);
@@ -104,7 +104,7 @@ static uint64_t hash_of_line(const struct metric_line *line)
     return hash;
 }
 
-/* Returns whether the line was taken before the file was written anew. */
+/* Returns whether the line was taken before the file was rewritten. */
 static bool was_taken(struct metric_file *file, uint64_t hash)
 {
     if (file->again < 0)
@@ -134,7 +134,7 @@ static void take_values(struct metric_file *file, const struct metric_line *line
     each(arg, line);
 }
 
-/* Reads a row of columns. Returns 1 where it has none, since it is a comment or names the columns once more. */
+/* Reads a row of columns. Returns 1 if it has none, since it is a comment or names the columns once more. */
 static int metric_file_row(struct metric_file *file, const char *text, size_t size, struct metric_line *line,
                            const char **why)
 {
@@ -202,7 +202,7 @@ static void metric_file_take(struct metric_file *file, const char *data, size_t 
     }
 }
 
-/* Begins at the first byte of a file. With `same` its lines are compared with those that were taken before. */
+/* Begins at the first byte of a file. If `same` is true, its lines are compared with those that were taken before. */
 static void metric_file_begin(struct metric_file *file, bool same)
 {
     file->offset = file->lines = 0;
@@ -287,7 +287,7 @@ static int64_t metric_file_read_on(struct metric_file *file, const struct stat *
         metric_file_begin(file, true);
     do {
         n = pread(fd, chunk, sizeof chunk, file->offset);
-        if (begins_otherwise(file, fd)) { /* only now, since it may be written anew at any time */
+        if (begins_otherwise(file, fd)) { /* only now, since it may be rewritten at any time */
             metric_file_begin(file, true);
             n = pread(fd, chunk, sizeof chunk, 0);
         }

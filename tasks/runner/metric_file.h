@@ -1,9 +1,9 @@
 /* A file to which a program appends lines of metrics. It is read on as it grows.
  *
- * - Where it was renamed and begun anew, as logs are rotated, its rest is read first, and then files between the two.
- * - Where it was written anew, in place or by a rename, with the same lines first, it is read on behind those. Loggers
- *   of CSV do so when a column comes.
- * - Where other lines are in their place, these are taken: points of the same steps are replaced. */
+ * - If it was renamed and begun again, as logs are rotated, its rest is read first, and then files between the two.
+ * - If it was rewritten, in place or by a rename, with the same lines first, it is read on behind those. Loggers of CSV
+ *   rewrite a file when a column comes.
+ * - If other lines are in their place, these are taken: points of the same steps are replaced. */
 #ifndef TASKS_RUNNER_METRIC_FILE_H
 #define TASKS_RUNNER_METRIC_FILE_H
 #include "tasks/runner/metric_csv.h"
@@ -12,13 +12,13 @@
 #include <time.h>
 
 #define METRIC_HEAD_MAX 4096  /* bytes at the beginning by which a file is known again */
-#define METRIC_KNOWN_MAX 4096 /* lines that are compared where a file was written anew */
+#define METRIC_KNOWN_MAX 4096 /* lines that are compared if a file was rewritten */
 
 struct metric_file {
     char *path;
     bool is_pattern;  /* the path is one, of which the last match is read */
     const char *name; /* for people */
-    bool may_be_csv;  /* its first line tells whether it is */
+    bool may_be_csv;  /* its first line says whether it is */
     /* the file that is being read */
     char *now; /* its path; NULL: there was none yet */
     dev_t dev;
@@ -37,7 +37,7 @@ struct metric_file {
     /* the lines that were taken of it */
     uint64_t *known; /* what the first METRIC_KNOWN_MAX of them say; NULL: none was taken yet */
     int64_t taken;
-    int64_t again; /* of a file that was written anew: so many were the same so far; -1: they are compared no more */
+    int64_t again; /* of a file that was rewritten: so many lines were the same so far; -1: they are compared no more */
     bool differs;  /* other lines were in their place */
     int64_t wrong; /* lines of all files */
     char first_wrong[200];
@@ -47,8 +47,8 @@ struct metric_file {
 void metric_file_init(struct metric_file *file, const char *dir, const char *name, bool may_be_csv);
 void metric_file_fini(struct metric_file *file);
 
-/* Reads about `limit` bytes that are new at most, and calls each() with every line. With `ended` a last line without a
- * newline counts, too. Returns how many bytes there were. */
+/* Reads new bytes, about `limit` of them at most, and calls each() with every line. If `ended` is true, a last line
+ * without a newline counts, too. Returns how many bytes there were. */
 int64_t metric_file_read(struct metric_file *file, int64_t limit, bool ended,
                          void (*each)(void *arg, const struct metric_line *line), void *arg);
 #endif

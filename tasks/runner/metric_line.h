@@ -26,15 +26,15 @@ struct metric_line {
 
 #define METRIC_TIME_EPOCH 1e8
 
-/* Reads an object. What is no number is passed over, but for the strings "nan" and "inf", in any case and with a sign,
- * which are values. null is no value: the metric was not evaluated. Returns 0, also where there is no value, or -1 with
- * *why, a phrase. */
+/* Reads an object. Values that are no numbers are skipped, except the strings "nan" and "inf", in any case and with a
+ * sign. null is no value: the metric was not evaluated. Returns 0, also if there is no value, or -1 with *why, a
+ * phrase. */
 int metric_line_json(const char *text, size_t size, struct metric_line *line, const char **why);
 
 /* Reads a whole word as a number, which may be nan or inf in any case. */
 bool metric_number_read(const char *text, size_t size, double *value);
 /* Adds a value; one too many is left out. */
 void metric_line_add(struct metric_line *line, const char *name, double value);
-/* Sets the step. Returns false where no step can have this value. */
+/* Sets the step. Returns false if no step can have this value. */
 bool metric_line_step(struct metric_line *line, double value);
 #endif

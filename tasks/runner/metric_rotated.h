@@ -7,7 +7,7 @@
 /* Returns a path of the same file in the directory of `path`, to be freed; NULL if there is none. */
 char *metric_rotated_find(const char *path, dev_t dev, ino_t inode);
 
-/* Returns a path of the file that was written next after the one that was `last` changed, among `path` itself and files
- * beside it whose names begin as its own, such as log.csv.1. To be freed; NULL if there is none. */
+/* Returns the path of the file that was written next after `last` had changed. It is `path` itself or a file beside it
+ * whose name begins in the same way, such as log.csv.1. To be freed; NULL if there is none. */
 char *metric_rotated_next(const char *path, const struct stat *last);
 #endif

@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #define PAUSE_MIN_MS 1000
-#define PAUSE_MAX_MS 8000           /* between two looks at files in which nothing is new */
-#define PAUSE_WATCHED_MS 2000       /* the same where a member that diverges, or is beyond its rung, is to be ended */
-#define LOOK_MAX ((int64_t)4 << 20) /* bytes that one look reads */
+#define PAUSE_MAX_MS 8000              /* between two looks at files in which nothing is new */
+#define PAUSE_WATCHED_MS 2000          /* the same if a member that diverges, or is beyond its rung, is to be ended */
+#define LOOK_MAX ((int64_t)4 << 20)    /* bytes that one look reads */
 #define ATTEMPT_MAX ((int64_t)4 << 30) /* bytes that are read of an attempt */
 #define PENDING_MAX ((size_t)16 << 20) /* bytes of points that wait while they cannot be written */
 #define LINES_MISSED 10                /* lines without a metric that is needed, after which that is told */
@@ -28,13 +28,13 @@
 struct series {
     char name[POINTS_NAME_MAX + 1];
     int64_t count, width;
-    struct points_point open; /* being filled; its count is 0 where there is none */
+    struct points_point open; /* being filled; its count is 0 if there is none */
     int64_t step, time_ms;    /* of the last point */
     double last, min, max;
     double finite; /* the last value that is finite, and its time; NaN: there was none */
     int64_t finite_ms;
     bool diverged; /* it has had a value that is not finite */
-    bool is_rung;  /* it is the one that tells whether the task has got as far as it is to go */
+    bool is_rung;  /* this is the metric that shows whether the task has reached its rung */
 };
 
 struct metrics {
@@ -44,7 +44,7 @@ struct metrics {
     struct metrics_rung rung; /* valid with at_rung */
     struct metric_file files[2];
     size_t n_files;
-    struct event_files *events; /* NULL where the task writes none */
+    struct event_files *events; /* NULL if the task writes none */
     struct series *series;      /* room for POINTS_SERIES_MAX from the first one on; NULL before */
     size_t n, last;             /* last: the one that was found last */
     int64_t started_ms, unix_ms;
@@ -62,7 +62,7 @@ struct metrics {
     int64_t lost;    /* lines of points that could not be written */
 };
 
-/* What may be wrong with what a task reports. */
+/* The kinds of mistakes in the metrics that a task reports. */
 enum trouble {
     TROUBLE_LINES = 1,
     TROUBLE_ANEW = 2,
@@ -226,7 +226,7 @@ static int64_t time_of(const struct metrics *m, double time)
 {
     double ms = time < METRIC_TIME_EPOCH ? (double)m->started_ms + time * 1000 : time * 1000;
 
-    return ms >= 0 && ms <= (double)TIME_MAX_MS ? (int64_t)ms : m->unix_ms; /* also where it is NaN */
+    return ms >= 0 && ms <= (double)TIME_MAX_MS ? (int64_t)ms : m->unix_ms; /* also if it is NaN */
 }
 
 static void metrics_take_line(void *arg, const struct metric_line *line)
@@ -249,7 +249,7 @@ static void metrics_take_line(void *arg, const struct metric_line *line)
     }
 }
 
-/* Appends what waits to the file of points. What was written in part is written again in its place. */
+/* Appends points that wait to the file of points. A point that was written in part is written again in its place. */
 static void write_pending(struct metrics *m)
 {
     ssize_t n = 0;
@@ -279,7 +279,7 @@ static void write_pending(struct metrics *m)
         close(fd);
 }
 
-/* Reads what is new in all files; returns whether there was anything. */
+/* Reads the new bytes of all files; returns whether there were any. */
 static bool metrics_look_at_all(struct metrics *m, bool ended)
 {
     bool any = false;
@@ -361,7 +361,7 @@ static unsigned metrics_add_files(const struct metrics *m, struct text *out)
     return troubles;
 }
 
-/* Writes what is wrong with the metrics so far; returns what it is. */
+/* Writes the mistakes in the metrics so far; returns the text. */
 static unsigned find_troubles(const struct metrics *m, struct text *out)
 {
     unsigned troubles;
@@ -386,7 +386,7 @@ static unsigned find_troubles(const struct metrics *m, struct text *out)
     return troubles;
 }
 
-/* Tells the daemon what is wrong while the task runs: once for each kind of trouble, and again once it has passed. */
+/* Reports mistakes to the daemon while the task runs: once for each kind, and again once it has passed. */
 static void tell_troubles(struct metrics *m, int64_t now_ms)
 {
     char line[POINTS_LINE_MAX];

@@ -18,17 +18,17 @@ struct metrics *metrics_create(const struct jobdesc *job, const struct jobdesc_t
                                int64_t now_ms);
 void metrics_destroy(struct metrics *m); /* NULL is allowed */
 
-/* Reads what is new, if it is time to, and hands it on. */
+/* Reads new points, if it is time to, and hands them on. */
 void metrics_work(struct metrics *m, int64_t unix_ms, int64_t now_ms);
 int64_t metrics_due(const struct metrics *m); /* by the monotonic clock */
 
 /* Reads on, since the task has ended, and hands it on. Returns whether that is all: files that are large are read in
  * several calls, so that the runner does other things meanwhile. */
 bool metrics_end(struct metrics *m, int64_t unix_ms);
-/* Leaves unread what has not been read: from now on metrics_end() only hands on. */
+/* Leaves the rest of the files unread: from now on metrics_end() only hands on. */
 void metrics_cut(struct metrics *m);
 
-/* Tells whether the task has diverged: one of its metrics is NaN or infinite at its end; or, while it runs, has been
+/* Returns whether the task has diverged: one of its metrics is NaN or infinite at its end; or, while it runs, has been
  * so, if the spec ends it then. `why`, if it is not NULL, gets a phrase. */
 bool metrics_diverged(const struct metrics *m, bool ended, char *why, size_t size);
 
@@ -48,15 +48,15 @@ int64_t metrics_rung_step(const struct metrics *m);
 
 enum metrics_verdict { METRICS_REACHED, METRICS_MISSED, METRICS_ABSENT };
 
-/* Tells whether the task has reached the value that the spec asks for; `why` gets a phrase where it has not. */
+/* Returns whether the task has reached the value that the spec asks for; `why` gets a phrase if it has not. */
 enum metrics_verdict metrics_judge(const struct metrics *m, char *why, size_t size);
 
-/* Tells whether the task has reported progress 1: it says that it has finished. */
+/* Returns whether the task has reported progress 1: it says that it has finished. */
 bool metrics_finished(const struct metrics *m);
 
 int64_t metrics_size(const struct metrics *m); /* bytes of the file of points */
 
-/* Writes what was wrong with the reported metrics; "" where nothing was. */
+/* Writes the mistakes in the reported metrics; "" if there were none. */
 void metrics_notice(const struct metrics *m, char *out, size_t size);
 
 #endif

@@ -23,7 +23,7 @@ static int64_t oom_kill_count(const char *file)
 }
 
 /* Returns the file for a line of /proc/self/cgroup, "ID:CONTROLLERS:PATH", to be freed, and what it counts now; NULL
- * where it does not count memory. */
+ * if it does not count memory. */
 static char *file_of(const char *root, char *line, int64_t *seen)
 {
     char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL, *file;

@@ -1,5 +1,5 @@
-/* Finds out whether the kernel ended a process of this control group for lack of memory. The signal does not tell,
- * since anybody may send SIGKILL. */
+/* Finds out whether the kernel ended a process of this control group for lack of memory. The signal alone does not show
+ * that, since anybody may send SIGKILL. */
 #ifndef TASKS_RUNNER_OOM_H
 #define TASKS_RUNNER_OOM_H
 #include <stdbool.h>

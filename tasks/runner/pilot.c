@@ -27,7 +27,7 @@
 #define NODES_MAX 100000
 #define STOPPED_MS 300000
 #define BATCH_MAX ((size_t)256 << 20)
-#define SCAN_MIN_MS 50 /* between looks into the inbox where inotify does not work */
+#define SCAN_MIN_MS 50 /* between looks into the inbox if inotify does not work */
 #define SCAN_MAX_MS 1000
 #define SCAN_NOTIFIED_MS 5000 /* where it works */
 
@@ -120,7 +120,7 @@ static void find_own_cpus(struct node_pilot *p)
     cpus_fini(&cpus);
 }
 
-/* Finds the resources of the node: as configured, or as the batch system tells, or those of the machine. */
+/* Finds the resources of the node: as configured, or as the batch system reports, or those of the machine. */
 static void find_resources(struct node_pilot *p)
 {
     int64_t deadline = from_environment("STRETTO_DEADLINE");
@@ -215,7 +215,7 @@ static void pilot_take_signals(struct node_pilot *p)
             pilot_stop(p);
 }
 
-/* Returns the reason why the node is given back now; NULL where it is not. */
+/* Returns the reason why the node is given back now; NULL if it is not. */
 static const char *pilot_is_over(struct node_pilot *p, int64_t now)
 {
     if (p->jobs.n_running > 0)
@@ -260,7 +260,7 @@ static void pilot_loop(struct node_pilot *p)
 
         pilot_take_signals(p);
         take_notices(p);
-        if (p->jobs.n_running > 0) /* also where they are about to be waited for: it is idle from now on */
+        if (p->jobs.n_running > 0) /* also if they are about to be waited for: it is idle from now on */
             p->idle_since = now;
         pilot_reap(p);
         if (why == NULL && !p->stopping && now >= p->inbox.scan_at)
@@ -307,8 +307,8 @@ static int pilot_fly(struct node_pilot *p)
     return 0;
 }
 
-/* Tells whether ALPS has started this process, as aprun does on all nodes at once, with the job's environment. The
- * variables of the batch system cannot tell: ALPS's allocations are those of Slurm or PBS. */
+/* Returns whether ALPS has started this process, as aprun does on all nodes at once, with the job's environment. The
+ * variables of the batch system do not show it: ALPS's allocations are those of Slurm or PBS. */
 static bool alps_placed(struct node_pilot *p)
 {
     struct error err;

@@ -1,5 +1,5 @@
 /* stretto-run --pilot DIR: a runner that stays. In an allocation of many hours it starts the jobs that the daemon hands
- * it through the run directory, as many at once as its node has room for, each by a runner of its own
+ * it through the run directory. It starts as many at once as its node has room for, each by a runner of its own
  * (docs/run-directory.md, Pilots). It needs no network; the control socket only makes it faster. */
 #ifndef TASKS_RUNNER_PILOT_H
 #define TASKS_RUNNER_PILOT_H
@@ -37,7 +37,7 @@ struct pilot_gpu {
     const struct pilot_job *job; /* the job that has it; NULL: it is free */
 };
 
-/* What the daemon asks of the pilot, from pilot.json; the strings and the list belong to `json`. */
+/* The daemon's settings for the pilot, from pilot.json; the strings and the list belong to `json`. */
 struct pilot_config {
     json_t *json;
     const char *name, *control; /* control: path of the control socket, or NULL */
@@ -88,7 +88,7 @@ struct node_pilot {
     int signal_fd;
     struct pilot_config config;
 
-    struct rank rank; /* set where ALPS placed the application, with a process on each node */
+    struct rank rank; /* set if ALPS placed the application, with a process on each node */
     char *node_dir;
     int64_t deadline_ms; /* Unix ms; INT64_MAX: none */
     struct pilot_room room;
@@ -103,17 +103,17 @@ struct node_pilot {
 /* Runs a pilot; signal_fd is from run_signals(). Returns the exit status. */
 int pilot_main(const char *dir, bool on_node, int signal_fd);
 
-/* pilot_launch.c: starts a pilot on each node of the allocation. Returns only where that fails, with the exit
+/* pilot_launch.c: starts a pilot on each node of the allocation. Returns only if that fails, with the exit
  * status. */
 int pilot_launch(struct node_pilot *p);
-/* On a node: takes over the job's environment, where the launcher did not pass it on. */
+/* On a node: takes over the job's environment, if the launcher did not pass it on. */
 int pilot_take_environment(const struct node_pilot *p, struct error *err);
 
 /* pilot_jobs.c */
 void pilot_take(struct node_pilot *p, const char *line); /* takes a line of the inbox */
 void pilot_start_what_fits(struct node_pilot *p);
 void pilot_reap(struct node_pilot *p);
-/* called when the pilot is told to end: starts no more jobs, and tells running ones to end */
+/* called when the pilot is to end: starts no more jobs, and sends running ones the signal to end */
 void pilot_stop(struct node_pilot *p);
 void pilot_kill_overdue(struct node_pilot *p, int64_t now);
 /* kills runners that were stopped, as by SIGSTOP, and did not go on */

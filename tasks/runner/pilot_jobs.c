@@ -1,4 +1,4 @@
-/* The jobs of a pilot: taken from the inbox, started where there is room, waited for. Each has a runner of its own,
+/* The jobs of a pilot: taken from the inbox, started if there is room, waited for. Each has a runner of its own,
  * which does for it the same as for any job: the claim, the walltime, the exit records. */
 #include "tasks/runner/pilot.h"
 #include "common/stretto_assert.h"
@@ -214,7 +214,7 @@ static void close_all_but(struct node_pilot *p, int jobfd)
     close(p->signal_fd);
 }
 
-/* Becomes the runner of a job, in a copy of this process: starting the program anew would cost more than a runner does
+/* Becomes the runner of a job, in a copy of this process. To start the program again would cost more than a runner does
  * for a short job. */
 static void pilot_job_become_runner(struct node_pilot *p, const struct pilot_job *job, const char *gpus, pid_t pilot)
 {
@@ -235,7 +235,7 @@ static void pilot_job_become_runner(struct node_pilot *p, const struct pilot_job
                           p->deadline_ms == INT64_MAX ? INT64_MAX : now + p->deadline_ms - p->machine->unix_ms()));
 }
 
-/* -1 with errno where the job cannot be started now. */
+/* -1 with errno if the job cannot be started now. */
 static int pilot_job_start(struct node_pilot *p, struct pilot_job *job)
 {
     char *gpus = p->room.knows_gpus ? take_gpus(p, job) : NULL;

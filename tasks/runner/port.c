@@ -27,9 +27,9 @@ static void find_range(uint32_t *first, uint32_t *n)
     *n = low - FIRST;
 }
 
-/* Holds the port among the runners of this network: a name in the abstract namespace of Unix sockets, which is as wide
- * as that of the ports, belongs to one socket, and is free when that is closed, whatever ends its process. The port
- * itself is left to the task. */
+/* Holds the port among the runners of this network, by a name in the abstract namespace of Unix sockets. That namespace
+ * is as wide as that of the ports. A name belongs to one socket, and is free when that is closed, whatever ends its
+ * process. The port itself is left to the task. */
 static int port_hold(uint32_t port)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};

@@ -3,9 +3,9 @@
 #define TASKS_RUNNER_PORT_H
 #include <stdint.h>
 
-/* Takes a free port, trying them from a place that `seed` chooses: one that the kernel gives to no connection by
- * itself, that nobody has bound, and that no other runner of this host holds. Returns it, with a descriptor in *lock
- * that holds it until that is closed; 0 where there is none, or *lock is -1. */
+/* Chooses a free port, trying ports from a place that `seed` chooses. It is a port that the kernel gives to no
+ * connection by itself, that nobody has bound, and that no other runner of this host holds. Returns it, with a
+ * descriptor in *lock that holds it until that is closed. Returns 0 if there is none; *lock is then -1. */
 int port_take(uint32_t seed, int *lock);
 
 #endif

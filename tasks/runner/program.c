@@ -194,7 +194,7 @@ void program_fini(struct program *p)
 
 int program_exec_error(const struct program *p, int exec_errno, struct error *err)
 {
-    /* the file was there a moment ago: what is missing is the interpreter in its first line */
+    /* the file was there a moment ago: the interpreter in its first line is missing */
     return cannot_start(p->argv[0],
                         exec_errno == ENOENT ? "its interpreter is missing" : program_explain_errno(exec_errno), err);
 }

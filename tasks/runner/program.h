@@ -11,15 +11,17 @@ struct program_word {
 
 struct program {
     char *file;  /* for execve() */
-    char **argv; /* ended by NULL; begins with the launcher where there is one */
+    char **argv; /* ended by NULL; begins with the launcher if there is one */
     size_t n, room;
 };
 
-/* Looks up the task's program, or its launcher, on `path` (the PATH that the task will see); a name with a slash is
+/* Looks up the task's program, or its launcher, on `path` (the PATH that the task will see). A name with a slash is
  * relative to the task's directory. Fails with a sentence for people: `cannot start "heat2d": not found on PATH`.
- * launch: a command, ended by NULL, that replaces the task's launcher, if it has one; NULL: there is none. words: what
- * the placeholders of a launcher of several words stand for; the last one has no mark. Where the task goes on from a
- * checkpoint (NULL: it does not), the arguments for that are added. */
+ *
+ * - launch: a command, ended by NULL, that replaces the task's launcher, if it has one; NULL: there is none.
+ * - words: the values of the placeholders of a launcher of several words; the last one has no mark.
+ *
+ * If the task goes on from a checkpoint (NULL: it does not), the arguments for that are added. */
 int program_init(struct program *p, const struct jobdesc_task *task, const char *const *launch, const char *path,
                  const struct program_word *words, const char *checkpoint, struct error *err);
 /* Returns the file for a name, to be freed, as program_init() finds it; NULL with err. */

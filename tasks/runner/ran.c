@@ -209,8 +209,9 @@ static void add_named(struct ran *ran)
     }
 }
 
-/* Returns whether a variable may differ between two tasks of the same spec: stretto or the batch system sets it for
- * each of them, or it is of the shell that started the daemon. The spec's own were compared when it was submitted. */
+/* Returns whether a variable may differ between two tasks of the same spec. stretto or the batch system sets it for
+ * each of them, or it comes from the shell that started the daemon. The spec's own were compared when it was
+ * submitted. */
 static bool is_own_variable(const struct task *t, const char *name)
 {
     static const char *const begin[] = {"STRETTO_", "SLURM", "SBATCH", "SRUN_", "PBS_", "OAR_", "ALPS_", "PMI", "SSH_"};

@@ -33,7 +33,7 @@ int rank_find(struct rank *rank, struct error *err)
     return 0;
 }
 
-/* Waits for all children that have ended; returns the runner's status, -1 where it has not ended. */
+/* Waits for all children that have ended; returns the runner's status, -1 if it has not ended. */
 static int rank_reap(pid_t runner, int status)
 {
     pid_t pid;

@@ -16,8 +16,8 @@ struct rank {
 int rank_find(struct rank *rank, struct error *err);
 
 /* Protects the application: aprun ends all of it as soon as one of its processes fails. So the process that aprun sees
- * stays here, passes signals on, and ends with status 0 when nothing that it started is left; the runner, to which this
- * function returns, is its child. signal_fd: from run_signals(). */
+ * stays here, passes signals on, and ends with status 0 when nothing that it started is left. The runner is its child,
+ * in which this function returns. signal_fd: from run_signals(). */
 void rank_guard(int signal_fd);
 
 #endif

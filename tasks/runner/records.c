@@ -72,7 +72,7 @@ void records_add(struct records *r, const char *path, int (*write)(const char *p
     r->last = &record->next;
 }
 
-/* Tells whether waiting may help. A missing directory, for example, does not come back. */
+/* Returns whether waiting may help. A missing directory, for example, does not come back. */
 static bool error_is_transient(int error)
 {
     static const int known[] = {ENOSPC, EDQUOT, EIO, ESTALE, EAGAIN, EINTR, ENOMEM, ENFILE, ETIMEDOUT, ENOLCK, EROFS};

@@ -18,13 +18,13 @@ void records_destroy(struct records *r);
 void records_add(struct records *r, const char *path, int (*write)(const char *path, const void *what, struct error *),
                  const void *what);
 
-/* Tries what is due, and gives up records that could not be written until `give_up` (monotonic ms), or at once where
- * waiting does not help; never before 10 s of trying. */
+/* Writes the records that are due. Gives up those that could not be written until `give_up` (monotonic ms), or at once
+ * if waiting does not help; but never before 10 s of trying. */
 void records_work(struct records *r, int64_t give_up);
 
 bool records_pending(const struct records *r);
-int64_t records_due(const struct records *r); /* monotonic ms of the next try; INT64_MAX where nothing is pending */
+int64_t records_due(const struct records *r); /* monotonic ms of the next try; INT64_MAX if nothing is pending */
 int64_t records_failing_since(const struct records *r); /* monotonic ms; 0: the last write succeeded */
-bool records_lost(const struct records *r);             /* tells whether a record was given up */
+bool records_lost(const struct records *r);             /* says whether a record was given up */
 
 #endif

@@ -1,4 +1,4 @@
-/* How the processes of one task find each other: their hosts, an address and a port. */
+/* The rendezvous of the processes of one task: their hosts, an address and a port. */
 #ifndef TASKS_RUNNER_RENDEZVOUS_H
 #define TASKS_RUNNER_RENDEZVOUS_H
 #include "common/error.h"
@@ -23,7 +23,7 @@ int rendezvous_make(struct rendezvous *r, const struct jobdesc *desc, const stru
 /* Sets STRETTO_HOSTS, STRETTO_HOSTFILE, MASTER_ADDR and MASTER_PORT; of the latter two, the task's own are left. */
 void rendezvous_tell(const struct rendezvous *r, const struct jobdesc_task *task, struct task_environment *env);
 
-/* What the placeholders of a launcher stand for: RENDEZVOUS_WORDS words, the last of which has no name. */
+/* Sets the values of a launcher's placeholders: RENDEZVOUS_WORDS words, the last of which has no name. */
 void rendezvous_words(const struct rendezvous *r, struct program_word words[RENDEZVOUS_WORDS]);
 
 void rendezvous_fini(struct rendezvous *r);

@@ -53,7 +53,7 @@ void restarts_fini(struct restarts *r)
     json_decref(r->list);
 }
 
-/* Tells whether the memory of each rank has all that its next process needs. */
+/* Returns whether the memory of each rank has all that its next process needs. */
 static bool is_complete(const struct restarts *r)
 {
     struct kept_head head;
@@ -75,7 +75,8 @@ static int64_t number_in(const json_t *item, const char *key)
     return json_integer_value(json_object_get(item, key));
 }
 
-/* Returns how far the ranks' newest checkpoint is, or what they began from where they have saved none since. */
+/* Returns the progress of the ranks' newest checkpoint, or of the one that they began from if they have saved none
+ * since. */
 static struct learnt restarts_newest_checkpoint(const struct restarts *r)
 {
     const char *dir = training_dir(r), *generation = dir != NULL ? strrchr(dir, '/') : NULL;

@@ -1,7 +1,7 @@
-/* Ranks of a training that are started anew where they run, after one of them has failed: each has memory here that
- * outlives its process (tasks/proto/kept.h), in which the next process finds the samples that members were told are
- * held. All ranks begin again together, from the newest checkpoint. Where the memory of any rank does not have all of
- * that, the job ends instead, and the daemon starts another one. */
+/* Restarts of a training's ranks in their job, after one of them has failed. Each rank has memory here that outlives
+ * its process (tasks/proto/kept.h). The next process finds in it the samples that were acknowledged to members. All
+ * ranks begin again together, from the newest checkpoint. If the memory of any rank does not have all of that, the job
+ * ends instead, and the daemon starts another one. */
 #ifndef TASKS_RUNNER_RESTARTS_H
 #define TASKS_RUNNER_RESTARTS_H
 #include "tasks/proto/retries.h"
@@ -16,7 +16,7 @@ struct restarts {
     size_t recorded;          /* tasks whose end is recorded */
     bool given_up;            /* the job ends, and they do not begin again */
     bool wanted;              /* a rank has failed; when all processes have ended, they begin again */
-    json_t *list;             /* what restarts.json tells of each time */
+    json_t *list;             /* what restarts.json says of each time */
 };
 
 void restarts_init(struct restarts *r, struct job *job, const struct task *tasks);

@@ -14,7 +14,7 @@
 #define LIST ".stretto.json"
 #define TEMPORARY ".stretto.new"
 
-/* Reads the list of an earlier attempt. Returns 1 and *list, 0 where there is none, -1 where the directory, or a file
+/* Reads the list of an earlier attempt. Returns 1 and *list, 0 if there is none, -1 if the directory, or a file
  * in it that would have to be one of ours, is another owner's. */
 static int read_list(const char *results, const char *owner, json_t **list, struct error *err)
 {
@@ -59,7 +59,7 @@ static int write_list(const char *results, const char *owner, const json_t *file
     return rc;
 }
 
-/* Links one artefact. A hard link costs nothing, and stays when the task's directory is removed; where there can be
+/* Links one artefact. A hard link costs nothing, and stays when the task's directory is removed; if there can be
  * none, such as on another file system, it is a symbolic one. */
 static int result_place(const char *dir, const char *name, const char *results, struct error *err)
 {
@@ -74,7 +74,7 @@ static int result_place(const char *dir, const char *name, const char *results, 
         unlink(temporary);
         if ((below_link(dir, name, temporary) < 0 && symlink(from, temporary) < 0) || rename(temporary, to) < 0)
             rc = error_errno(err, "results", "its results cannot be placed: %.250s", to);
-        unlink(temporary); /* it is left where both names were links to one file */
+        unlink(temporary); /* it is left if both names were links to one file */
     }
     free(temporary);
     free(to);
@@ -117,7 +117,7 @@ static void remove_stale(const char *results, const json_t *before, const json_t
         unlink(path);
         for (char *slash = strrchr(path, '/'); slash > path + strlen(results); slash = strrchr(path, '/')) {
             *slash = '\0';
-            rmdir(path); /* fails where something is in it */
+            rmdir(path); /* fails if something is in it */
         }
         free(path);
     }
@@ -161,7 +161,8 @@ int artefacts_place(const char *dir, const json_t *artefacts, const char *result
     json_array_foreach ((json_t *)before, i, item)
         if (json_is_string(item) && !result_is_listed(files, json_string_value(item)))
             json_array_append(both, item);
-    rc = write_list(results, owner, both, err); /* whoever is killed meanwhile leaves nothing that is on no list */
+    /* a process that is killed meanwhile leaves nothing that is on no list */
+    rc = write_list(results, owner, both, err);
     json_decref(both);
     json_array_foreach (files, i, item)
         rc = rc == 0 ? result_place(dir, json_string_value(item), results, err) : rc;

@@ -6,12 +6,11 @@
 #include "common/xalloc.h"
 #include "tasks/proto/control.h"
 #include "tasks/runner/answer.h"
-#include "tasks/runner/artefacts.h"
 #include "tasks/runner/deadline.h"
 #include "tasks/runner/done.h"
 #include "tasks/runner/ending.h"
 #include "tasks/runner/leftovers.h"
-#include "tasks/runner/looks.h"
+#include "tasks/runner/reading.h"
 #include "tasks/runner/records.h"
 #include "tasks/runner/restarts.h"
 #include "tasks/runner/runlog.h"
@@ -27,9 +26,7 @@
 #include <unistd.h>
 
 #define GIVEN_UP_MS 30000 /* between checks whether the job was given up */
-/* how long checkpoints are read after the grace of a job that is ended; less than EXITREC_TAKE_MS */
-#define READ_AFTER_MS 4000
-#define TOLD_TOO_MS 2000 /* between the first and the last process of a job that are told by a batch system to end */
+#define TOLD_TOO_MS 2000  /* between the first and the last process of a job that are told by a batch system to end */
 #define RECORDS_WITHOUT_WALLTIME_MS 600000
 #define RECORDS_AFTER_WALLTIME_MS 15000
 
@@ -37,10 +34,8 @@ struct run {
     const struct job *job;
     struct task *tasks;
     size_t ntasks, left; /* left: tasks that have not ended */
-    size_t reading;      /* tasks that have ended, and whose metrics are being read */
     size_t held;         /* tasks that have ended, but are held back */
-    struct looks looks;
-    struct artefacts artefacts;
+    struct reading reading;
     int signal_fd;
     struct records *records;
     struct ending ending;
@@ -52,10 +47,8 @@ struct run {
     struct leftovers leftovers;
     struct silences silences;
     struct restarts restarts;
-    int64_t keep_log;   /* when the log goes to its file, if nothing asks for it before */
-    int64_t read_until; /* then reading of checkpoints and metrics stops; INT64_MAX: the job was not told to end */
-    bool read_enough;   /* it has stopped */
-    bool all_told;      /* processes that are left after the last task were told to end */
+    int64_t keep_log; /* when the log goes to its file, if nothing asks for it before */
+    bool all_told;    /* processes that are left after the last task were told to end */
 };
 
 static void record_written(void *arg)
@@ -114,47 +107,15 @@ static void task_recorded(struct run *r, struct task *t)
     free(path);
 }
 
-static void task_taken(void *arg, struct task *t)
+static void task_read(void *arg, struct task *t)
 {
     task_recorded(arg, t);
-}
-
-static void task_looked_at(void *arg, struct task *t)
-{
-    struct run *r = arg;
-
-    t->reading = !task_read_metrics(t);
-    if (t->reading) {
-        r->reading++;
-        return;
-    }
-    task_conclude(t);
-    if (!artefacts_take(&r->artefacts, t)) /* otherwise it is recorded when they are read */
-        task_recorded(r, t);
-}
-
-/* Reads on in the metrics of tasks that have ended. */
-static void read_metrics(struct run *r)
-{
-    for (size_t i = 0; r->reading > 0 && i < r->ntasks; i++) {
-        struct task *t = &r->tasks[i];
-
-        if (!t->reading)
-            continue;
-        if (r->read_enough)
-            task_leave_metrics(t, r->ending.stop);
-        r->reading--;
-        task_looked_at(r, t);
-    }
 }
 
 static void task_ended(struct run *r, struct task *t)
 {
     r->left--;
-    if (task_leaves_checkpoints(t))
-        looks_end(&r->looks, t, r->job->machine->monotonic_ms(), r->job->desc->grace_ms);
-    else
-        task_looked_at(r, t);
+    reading_take(&r->reading, t);
 }
 
 /* Returns why tasks end that are told to end by a signal. A runner that was suspended, or whose host was busy, may see
@@ -182,19 +143,20 @@ static void start_tasks(struct run *r)
             task_skip(&r->tasks[i], stop);
         else
             task_start(&r->tasks[i]);
-        if (r->tasks[i].ended) {
+        if (r->tasks[i].pid == 0) {
             r->left--;
             task_recorded(r, &r->tasks[i]);
         }
     }
 }
 
-/* Tells whether the end of a task is held back. A batch system tells every process of a job to end, and a task may end
- * before the runner gets its signal, with any status. That is neither the task's failure nor its success, so the runner
- * waits a little for the signal. Only the runner, or a person, tells tasks of the daemon's local jobs to end. */
+/* Returns whether the end of a task is held back. A batch system tells every process of a job to end, and a task may
+ * end before the runner gets its signal, with any status. That is neither the task's failure nor its success, so the
+ * runner waits a little for the signal. Tasks of the daemon's local jobs get such a signal only from the runner, or
+ * from a person. */
 static bool end_is_held(const struct run *r, const struct task *t)
 {
-    if (r->ending.stop != STOP_NONE || t->silent != SILENT_NOT || t->diverging || t->arrived || r->restarts.wanted)
+    if (r->ending.stop != STOP_NONE || t->told != TOLD_NOT || r->restarts.wanted)
         return false;
     if (task_died_as_told(t))
         return true;
@@ -230,7 +192,7 @@ static enum stop why_it_ended(const struct run *r, const struct task *t)
 {
     enum stop why = r->restarts.wanted ? STOP_RANK : r->ending.stop;
 
-    return why == STOP_RANK && t->silent != SILENT_NOT ? STOP_NONE : why;
+    return why == STOP_RANK && task_is_silent(t) ? STOP_NONE : why;
 }
 
 static void hold_or_end(struct run *r, struct task *t, int64_t now)
@@ -243,11 +205,10 @@ static void hold_or_end(struct run *r, struct task *t, int64_t now)
     r->held++;
 }
 
-/* Waits for children that have ended. Returns whether children are left. Those that a signal has ended come first: the
- * others may have failed because of them.
- *
- * A process that a task leaves is a child of the runner before the task's first process can be waited for. So where
- * there are no more children than running tasks, nothing was left, and /proc need not be searched. */
+/* Waits for children that have ended. Returns whether children are left. Those that a signal has ended come first,
+ * since the others may have failed because of them. A process that a task leaves becomes a child of the runner before
+ * the task's first process can be waited for. So if there are no more children than running tasks, nothing was left,
+ * and /proc need not be searched. */
 static bool run_reap(struct run *r, int64_t now)
 {
     size_t first = r->ntasks, last = 0; /* of the tasks that ended */
@@ -284,7 +245,7 @@ static bool run_reap(struct run *r, int64_t now)
 /* Returns whether there is something that the walltime, or a signal, ends: tasks, or the reading of what they left. */
 static bool is_busy(const struct run *r)
 {
-    return r->left > 0 || r->looks.ending > 0 || r->reading > 0 || r->artefacts.open > 0;
+    return r->left > 0 || reading_is_busy(&r->reading);
 }
 
 static void stop_job(struct run *r, enum stop why, bool by_signal, int64_t now)
@@ -292,21 +253,11 @@ static void stop_job(struct run *r, enum stop why, bool by_signal, int64_t now)
     if (r->ending.stop != STOP_NONE || !is_busy(r))
         return;
     ending_stop(&r->ending, why, by_signal, now);
-    artefacts_stop(&r->artefacts, why);
-    r->read_until = now + r->job->desc->grace_ms + READ_AFTER_MS;
+    reading_stop(&r->reading, why, now);
 }
 
-static void stop_reading(struct run *r, int64_t now)
-{
-    if (now < r->read_until)
-        return;
-    r->read_until = INT64_MAX;
-    r->read_enough = true;
-    looks_stop(&r->looks);
-}
-
-/* Ends processes that are left when every task has ended. Those that belong to a task were told to end with it. From
- * now on there is always a time at which the rest is killed, so that the runner waits for none of them for ever. */
+/* Ends processes that are left when every task has ended. Those of a task got the signal to end with it. From now on
+ * there is always a time at which the rest is killed, so that the runner never waits for ever. */
 static void end_children(struct run *r, int64_t now)
 {
     if (r->all_told)
@@ -324,33 +275,31 @@ static void end_silent(struct run *r, int64_t now)
     for (size_t i = 0; i < r->ntasks; i++) {
         struct task *t = &r->tasks[i];
 
-        if (t->pid <= 0 || t->silent == SILENT_NOT || t->kill_at != INT64_MAX)
+        if (t->pid <= 0 || !task_is_silent(t) || t->kill_at != INT64_MAX)
             continue;
         if (task_is_done(t)) { /* a thread may be left that keeps it from ending */
             log_warn("task %s has said that it is done, and has not ended: told to end", t->desc->id);
-            t->silent = SILENT_NOT;
-            t->arrived = true;
+            t->told = TOLD_ARRIVED;
             leftovers_end_running(&r->leftovers, t, now);
             continue;
         }
         log_warn("task %s %s: told to end", t->desc->id,
-                 t->silent == SILENT_STOPPED ? "is stopped for too long" : "has shown no sign of life for too long");
+                 t->told == TOLD_STOPPED ? "is stopped for too long" : "has shown no sign of life for too long");
         leftovers_end_running(&r->leftovers, t, now);
-        if (t->silent == SILENT_STOPPED)
+        if (t->told == TOLD_STOPPED)
             tree_signal_running(t->pid, t->mark, SIGCONT); /* so that it gets the signal before it is killed */
     }
 }
 
-/* Has a task end that has gone beyond the step up to which it was to go: it is warned as before the end of the time, so
- * that it can leave a checkpoint, and told to end where it does not. Returns when it is told. */
+/* Ends a task that has gone beyond its rung. It is warned as before the end of the time, so that it can leave a
+ * checkpoint, and gets SIGTERM if it does not end. Returns the time of that. */
 static int64_t end_at_rung(struct run *r, struct task *t, int64_t now)
 {
     const struct jobdesc_checkpoint *checkpoint = &r->job->desc->checkpoint;
     struct metrics_rung rung;
 
-    if (!t->arrived && !t->diverging && r->ending.stop == STOP_NONE && metrics_at_rung(t->metrics, &rung) &&
-        rung.beyond) {
-        t->arrived = true;
+    if (t->told == TOLD_NOT && r->ending.stop == STOP_NONE && metrics_at_rung(t->metrics, &rung) && rung.beyond) {
+        t->told = TOLD_ARRIVED;
         t->arrived_until = now;
         log_info("task %s has reached step %lld: told to end", t->desc->id, (long long)t->desc->until);
         if (checkpoint->signal != 0) {
@@ -379,9 +328,10 @@ static int64_t follow_metrics(struct run *r, int64_t now)
             continue;
         metrics_work(t->metrics, r->job->machine->unix_ms(), now);
         due = lesser(lesser(due, metrics_due(t->metrics)), end_at_rung(r, t, now));
-        if (t->diverging || r->ending.stop != STOP_NONE || !metrics_diverged(t->metrics, false, NULL, 0))
+        if (t->told == TOLD_DIVERGED || task_is_silent(t) || r->ending.stop != STOP_NONE ||
+            !metrics_diverged(t->metrics, false, NULL, 0))
             continue;
-        t->diverging = true;
+        t->told = TOLD_DIVERGED;
         log_info("task %s has diverged: told to end", t->desc->id);
         leftovers_end_running(&r->leftovers, t, now);
     }
@@ -433,12 +383,10 @@ static void run_take_signals(struct run *r, int64_t now)
 
 static void run_wait_for_events(struct run *r, int64_t until)
 {
-    struct pollfd fds[] = {{.fd = r->signal_fd, .events = POLLIN},
-                           {.fd = looks_watch_fd(&r->looks), .events = POLLIN},
-                           {.fd = looks_done_fd(&r->looks), .events = POLLIN},
-                           {.fd = artefacts_fd(&r->artefacts), .events = POLLIN}};
+    struct pollfd fds[1 + READING_FDS] = {{.fd = r->signal_fd, .events = POLLIN}};
     int64_t now = r->job->machine->monotonic_ms(), ms = until == INT64_MAX ? -1 : until > now ? until - now : 0;
 
+    reading_poll(&r->reading, fds + 1);
     r->job->machine->poll(fds, sizeof fds / sizeof *fds, ms > INT_MAX ? INT_MAX : (int)ms);
 }
 
@@ -480,8 +428,8 @@ static void start_again(struct run *r)
     run_nudge(r, CONTROL_STATUS);
 }
 
-/* Returns until when records that cannot be written are tried again. Whoever started the runner expects its end soon
- * after the walltime; without one, a disk may be full for a while, however long the tasks have run. */
+/* Returns until when records that cannot be written are tried again. A batch system expects the runner's end soon after
+ * the walltime. Without a walltime, a disk may be full for a while, however long the tasks have run. */
 static int64_t give_up_after(const struct run *r)
 {
     int64_t since = records_failing_since(r->records);
@@ -512,23 +460,19 @@ static void run_loop(struct run *r)
             stop_job(r, STOP_TIMEOUT, false, now);
         if (r->rank_failed)
             stop_job(r, STOP_RANK, false, now);
-        stop_reading(r, now);
         held = release_held(r, now);
         metrics = follow_metrics(r, now);
-        read_metrics(r);
-        looks_work(&r->looks, now);
-        artefacts_work(&r->artefacts);
+        reading_work(&r->reading, now);
         records_work(r->records, give_up_after(r));
         keep_log(r, now);
-        if (!children && r->left == 0 && r->looks.ending == 0 && r->reading == 0 && r->artefacts.open == 0 &&
-            !records_pending(r->records)) {
+        if (!children && !is_busy(r) && !records_pending(r->records)) {
             if (!r->job->watched)
                 run_tell(r);
             return;
         }
         run_tell(r);
-        until = lesser(lesser(records_due(r->records), r->keep_log), lesser(looks_due(&r->looks), held));
-        until = r->reading > 0 ? now : lesser(until, metrics);
+        until = lesser(lesser(records_due(r->records), r->keep_log), lesser(reading_due(&r->reading), held));
+        until = lesser(until, metrics);
         until = lesser(until, ending_due(&r->ending, children, r->left));
         if (children)
             until = lesser(until, leftovers_due(&r->leftovers));
@@ -536,8 +480,6 @@ static void run_loop(struct run *r)
             until = lesser(until, r->deadline);
         if (r->ending.stop == STOP_NONE && r->left > 0)
             until = lesser(until, lesser(silences_due(&r->silences), r->given_up_due));
-        if (r->looks.ending > 0)
-            until = lesser(until, r->read_until);
         run_wait_for_events(r, until);
         run_take_signals(r, r->job->machine->monotonic_ms());
     }
@@ -572,21 +514,17 @@ int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_
         /* the daemon itself watches its local jobs */
         .given_up_due = job->watched ? INT64_MAX : started_ms + GIVEN_UP_MS,
         .keep_log = started_ms + RUNLOG_KEEP_MS,
-        .read_until = INT64_MAX,
     };
     struct error err;
     int rc = -1;
 
-    if (looks_init(&r.looks, job, r.tasks, task_looked_at, &r, &err) < 0 ||
-        artefacts_init(&r.artefacts, job, task_taken, &r, &err) < 0) {
+    if (reading_init(&r.reading, job, r.tasks, task_read, &r, &err) < 0) {
         log_error("%s", err.text);
-        looks_fini(&r.looks);
         free(r.tasks);
         return -1;
     }
     leftovers_init(&r.leftovers, r.tasks, r.ntasks, job->desc->grace_ms);
     silences_init(&r.silences, job, job->machine->monotonic_ms());
-    job->watch = r.looks.watch;
     ending_init(&r.ending, job, r.tasks);
     init_tasks(&r);
     restarts_init(&r.restarts, job, r.tasks);
@@ -596,8 +534,7 @@ int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_
     if (!records_lost(r.records))
         rc = run_finish(&r, jobdir);
     records_destroy(r.records);
-    looks_fini(&r.looks);
-    artefacts_fini(&r.artefacts);
+    reading_fini(&r.reading);
     leftovers_fini(&r.leftovers);
     silences_fini(&r.silences);
     restarts_fini(&r.restarts);

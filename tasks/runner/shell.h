@@ -6,10 +6,10 @@
 #define TASKS_RUNNER_SHELL_H
 #include <stdbool.h>
 
-/* Tells whether PBS has started this program as a shell: as a login shell ("-stretto-run"), or without any words in a
+/* Returns whether PBS has started this program as a shell: as a login shell ("-stretto-run"), or without any words in a
  * job of PBS. */
 bool shell_is_meant(int argc, char **argv);
 
-/* Becomes /bin/sh with these words and the same standard input. Returns an exit status where that fails. */
+/* Becomes /bin/sh with these words and the same standard input. Returns an exit status if that fails. */
 int shell_become(int argc, char **argv);
 #endif

@@ -75,7 +75,7 @@ static uint64_t look_at_files(const struct task *t)
     return t->checkpoints.dir != NULL ? mix_file(digest, t->checkpoints.dir, ".") : digest;
 }
 
-/* Tells whether this is a rank that learns from batches. */
+/* Returns whether this is a rank that learns from batches. */
 static bool is_learning(const struct task *t)
 {
     char *path = xasprintf("%s/" TASK_ALIVE, t->desc->dir);
@@ -86,7 +86,7 @@ static bool is_learning(const struct task *t)
     return has_byte && t->job->desc->kind == JOBDESC_TRAINING;
 }
 
-/* Tells whether this is the launcher itself, whose processes may be on other nodes. */
+/* Returns whether this is the launcher itself, whose processes may be on other nodes. */
 static bool is_launcher(const struct task *t, const struct tree_process *p)
 {
     const char *launcher =
@@ -116,7 +116,7 @@ static struct sight task_look_at(const struct task *t, size_t number, const stru
     return sight;
 }
 
-/* Tells whether the running ranks have been quiet for some time, and have said that they are done. */
+/* Returns whether the running ranks have been quiet for some time, and have said that they are done. */
 static bool all_are_done(const struct silences *s, const struct leftovers *l)
 {
     size_t running = 0;
@@ -169,9 +169,9 @@ size_t silences_judge(const struct silences *s, const struct leftovers *l)
         bool stopped = s->items[i].stopped_ms >= s->stopped_ms;
         bool blocked = by_itself && s->items[i].quiet_ms >= limit;
 
-        if (t->pid <= 0 || t->silent != SILENT_NOT || (!stopped && !blocked))
+        if (t->pid <= 0 || task_is_silent(t) || (!stopped && !blocked))
             continue;
-        t->silent = stopped ? SILENT_STOPPED : SILENT_BLOCKED;
+        t->told = stopped ? TOLD_STOPPED : TOLD_BLOCKED;
         t->silent_ms = stopped ? s->stopped_ms : limit;
         n++;
     }

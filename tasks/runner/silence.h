@@ -1,10 +1,13 @@
-/* Tasks that are hung: they have shown no sign of life for the time of the job's "silence".
+/* Tasks that are hung: they have shown no sign of life for the time of the job's "silence". The signs of life of a task
+ * are:
  *
- * The signs of life of a task are: CPU time of its processes (1 % of a processor at least), processes that start and
- * end, output, files in its directory and its checkpoint directory, calls of the library, and waits in the library
- * (tasks/proto/alive.h). A task is never regarded as hung while some of its processes cannot be seen from here, or wait
- * for a disk or a debugger. Time in which the runner itself did not run, because its job was suspended, does not
- * count. */
+ * - CPU time of its processes, 1 % of a processor at least
+ * - processes that start and end
+ * - output, and files in its directory and its checkpoint directory
+ * - calls of the library, and waits in the library (tasks/proto/alive.h)
+ *
+ * A task is never regarded as hung while some of its processes cannot be seen from here, or wait for a disk or a
+ * debugger. Time in which the runner itself did not run, because its job was suspended, does not count. */
 #ifndef TASKS_RUNNER_SILENCE_H
 #define TASKS_RUNNER_SILENCE_H
 #include "tasks/runner/leftovers.h"
@@ -52,10 +55,10 @@ static inline int64_t silence_stopped_ms(const struct jobdesc *desc)
 
 /* Looks at all running tasks if it is time to; sets `silent` of those that are hung. Returns how many these are.
  *
- * A rank that waits for another one is as quiet as a rank that is hung. So a rank of a training is hung where all ranks
- * are quiet, or where it was stopped. Several ranks that learn from batches wait for nothing but each other, and for
+ * A rank that waits for another one is as quiet as a rank that is hung. So a rank of a training is hung if all ranks
+ * are quiet, or if it was stopped. Several ranks that learn from batches wait for nothing but each other, and for
  * samples in the library, which is a sign of life: for them the shorter limit holds. A pilot that has nothing to do is
- * quiet: it is hung only where it was stopped. */
+ * quiet: it is hung only if it was stopped. */
 size_t silences_look(struct silences *s, struct leftovers *l, int64_t now);
 
 /* Does the last part of that: sets `silent` by what has been noted of each task. */

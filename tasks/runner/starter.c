@@ -82,7 +82,7 @@ static int next_order(struct order *order)
     return -1;
 }
 
-/* Changes name, arguments and environment to those of a runner that was started anew. */
+/* Changes name, arguments and environment to those of a runner that was started by itself. */
 static void look_the_part(const struct starter *s, const struct order *order)
 {
     size_t room = s->args_room, n;
@@ -98,8 +98,8 @@ static void look_the_part(const struct starter *s, const struct order *order)
     prctl(PR_SET_NAME, "stretto-run");
 }
 
-/* Ends a copy. What exit() would do besides is nothing that a copy needs, and costs as much as reading the descriptor;
- * but the sanitizers look for leaks there. */
+/* Ends a copy. The rest of what exit() does is useless for a copy, and costs as much as reading the descriptor. The
+ * sanitizers, however, look for leaks there. */
 static void end_copy(int status) __attribute__((noreturn));
 static void end_copy(int status)
 {
@@ -141,8 +141,8 @@ static bool find_room(struct starter *s, int argc, char **argv)
     return s->mark_room > 0;
 }
 
-/* Does once what each copy would otherwise do by itself: reading the time zone, drawing the seed of JSON objects, and
- * finding the functions that libraries call in each other at their first call. */
+/* Does once what each copy would otherwise do by itself: reads the time zone, draws the seed of JSON objects, and finds
+ * the functions that libraries call in each other. */
 static void warm_up(void)
 {
     static const char text[] = "{\"list\": [1, 0.5, \"text\", null, true]}";

@@ -40,7 +40,6 @@ void task_skip(struct task *t, enum stop why)
     struct error err;
 
     dir_make(t->desc->dir, &err); /* if this fails, writing the record reports it */
-    t->ended = true;
     t->rec.end.started_ms = t->rec.end.ended_ms = t->job->machine->unix_ms();
     t->rec.end.outcome = why == STOP_TIMEOUT ? ATTEMPT_TIMEOUT : ATTEMPT_CANCELLED;
     snprintf(t->rec.end.reason, sizeof t->rec.end.reason, "%s before it started",
@@ -64,7 +63,8 @@ static bool success_file_there(const struct task *t)
     return there;
 }
 
-/* Tells whether this is a rank beside others, which may wait for it, that has ended without saying that it is done. */
+/* Returns whether this is a rank beside others, which may wait for it, that has ended without saying that it is
+ * done. */
 static bool lacks_done(const struct task *t)
 {
     const char *ranks = json_string_value(json_object_get(t->desc->env, "STRETTO_RANKS"));
@@ -72,7 +72,7 @@ static bool lacks_done(const struct task *t)
     return t->job->desc->kind == JOBDESC_TRAINING && ranks != NULL && strcmp(ranks, "1") != 0 && !task_is_done(t);
 }
 
-/* Tells whether the task has closed every stream that it opened, and has opened one if it must. */
+/* Returns whether the task has closed every stream that it opened, and has opened one if it must. */
 static bool has_closed_streams(const struct task *t)
 {
     struct streams streams;
@@ -112,8 +112,8 @@ static void task_explain_stop(struct task *t)
         snprintf(end->reason, sizeof end->reason, "stopped %s: exit status %d", when, end->exit_code);
 }
 
-/* Tells whether the task died for lack of memory: it was killed, or is a launcher or a shell that reports that of its
- * child, and the kernel has just killed a process for lack of memory. */
+/* Returns whether the task died for lack of memory. That is so if it was killed, or is a launcher or a shell that
+ * reports that of its child, and the kernel has just killed a process for lack of memory. */
 static bool is_out_of_memory(const struct task *t)
 {
     bool killed =
@@ -146,8 +146,8 @@ static bool was_killed(const struct task *t, bool out_of_memory)
 {
     if (t->rec.end.outcome != ATTEMPT_FAILED)
         return false;
-    if (t->silent != SILENT_NOT)
-        return t->silent == SILENT_STOPPED && t->job->desc->kind == JOBDESC_TRAINING;
+    if (task_is_silent(t))
+        return t->told == TOLD_STOPPED && t->job->desc->kind == JOBDESC_TRAINING;
     return !out_of_memory && retries_is_from_outside(signal_of(t));
 }
 
@@ -197,9 +197,9 @@ static void task_explain_end(struct task *t, enum stop why)
     end->how = was_killed(t, out_of_memory) ? ATTEMPT_KILLED : ATTEMPT_RAN;
     if (out_of_memory)
         explain_want_of_memory(end);
-    else if (end->outcome == ATTEMPT_FAILED && t->silent == SILENT_STOPPED)
+    else if (end->outcome == ATTEMPT_FAILED && t->told == TOLD_STOPPED)
         snprintf(end->reason, size, "ended, since all its processes were stopped for %g s", silent);
-    else if (end->outcome == ATTEMPT_FAILED && t->silent == SILENT_BLOCKED)
+    else if (end->outcome == ATTEMPT_FAILED && t->told == TOLD_BLOCKED)
         snprintf(end->reason, size,
                  "ended, since %s sign of life for %g s: no sample, no report, no output, no CPU time",
                  group ? "no rank showed any" : "it showed no", silent);
@@ -224,19 +224,19 @@ static void task_explain_end(struct task *t, enum stop why)
     add_last_line(t);
 }
 
-/* Tells whether exit status 0 is success. After the warning it proves nothing for a member, since programs that stop
- * early exit with 0, too, unless it has reported that it has finished. A rank tells by its done record whether it has
- * stopped early. */
+/* Returns whether exit status 0 is success. After the warning it proves nothing for a member, unless the member has
+ * reported that it has finished, since programs that stop early exit with 0, too. A rank says by its done record
+ * whether it has stopped early. */
 static bool zero_is_success(const struct task *t)
 {
-    if (t->metrics != NULL && metrics_finished(t->metrics) && t->silent == SILENT_NOT)
+    if (t->metrics != NULL && metrics_finished(t->metrics) && !task_is_silent(t))
         return true;
-    return t->why == STOP_NONE && t->silent == SILENT_NOT && (!t->warned || t->job->desc->kind == JOBDESC_TRAINING) &&
+    return t->why == STOP_NONE && !task_is_silent(t) && (!t->warned || t->job->desc->kind == JOBDESC_TRAINING) &&
            !lacks_done(t);
 }
 
-/* Tells whether a task that did not succeed, and was not ended, lacked time. A program that leaves checkpoints stops
- * when its next one does not fit, and may show that only by exit status 0, unless it leaves a stream open; near the
+/* Returns whether a task that did not succeed, and was not ended, lacked time. A program that leaves checkpoints stops
+ * when its next one does not fit, and may show that only by exit status 0, unless it leaves a stream open. Near the
  * end, any end is attributed to that. */
 static bool is_out_of_time(const struct task *t, bool exited_0)
 {
@@ -251,7 +251,7 @@ static bool is_out_of_time(const struct task *t, bool exited_0)
 /* A rank that was done and was told to end has ended well, by whatever signal. */
 static void note_told_rank(struct task *t)
 {
-    if (!t->arrived || t->job->desc->kind != JOBDESC_TRAINING)
+    if (t->told != TOLD_ARRIVED || t->job->desc->kind != JOBDESC_TRAINING)
         return;
     t->rec.end.exit_code = t->rec.end.signal = 0;
     snprintf(t->rec.end.notice, sizeof t->rec.end.notice,
@@ -290,7 +290,7 @@ bool task_looks_whole(const struct task *t)
            has_closed_streams(t);
 }
 
-/* Decides by the metrics that the task reported, where its exit status, and the file that it must leave, say that it
+/* Decides by the metrics that the task reported, if its exit status, and the file that it must leave, say that it
  * has succeeded. Returns whether it has. */
 static bool has_reached(struct task *t)
 {
@@ -303,9 +303,9 @@ static bool has_reached(struct task *t)
     return verdict == METRICS_REACHED;
 }
 
-/* Tells whether the task has reached the step up to which its attempt was to go, where that is not the last one of all.
- * A task that was told to end there may have done so in any way. One that went on from a checkpoint and reports nothing
- * had nothing left to do: an earlier attempt has reported that step, and was lost after its checkpoint. */
+/* Returns whether the task has reached the step up to which its attempt was to go, if that is not the last one of
+ * all. A task that was told to end there may have done so in any way. One that went on from a checkpoint and reports
+ * nothing had nothing left to do: an earlier attempt has reported that step, and was lost after its checkpoint. */
 static bool has_arrived(struct task *t)
 {
     struct attempt_end *end = &t->rec.end;
@@ -319,7 +319,7 @@ static bool has_arrived(struct task *t)
     end->rung_step = rung.step;
     end->rung_value = rung.value;
     went_on = end->resumed != NULL && metrics_rung_step(t->metrics) < 0;
-    if (t->desc->last || !(end->at_rung || went_on) || !(exited_0 || t->arrived) || t->silent != SILENT_NOT)
+    if (t->desc->last || !(end->at_rung || went_on) || !(exited_0 || t->told == TOLD_ARRIVED) || task_is_silent(t))
         return false;
     if (end->at_rung)
         snprintf(end->reason, sizeof end->reason, "reached step %lld, with %s %.6g", (long long)rung.step,
@@ -363,7 +363,7 @@ void task_leave_metrics(struct task *t, enum stop why)
     t->unread = why;
 }
 
-/* Tells of a task that ended well, and whose metrics were not read to their end: nobody can judge by them. */
+/* Reports of a task that ended well, and whose metrics were not read to their end: nobody can judge by them. */
 static void explain_unread(struct task *t)
 {
     struct attempt_end *end = &t->rec.end;
@@ -383,7 +383,7 @@ static bool has_diverged(struct task *t)
         return false;
     t->rec.points = metrics_size(t->metrics);
     metrics_notice(t->metrics, end->notice, sizeof end->notice);
-    return (t->why == STOP_NONE || t->why == STOP_TIMEOUT) && t->silent == SILENT_NOT && t->unread == STOP_NONE &&
+    return (t->why == STOP_NONE || t->why == STOP_TIMEOUT) && !task_is_silent(t) && t->unread == STOP_NONE &&
            metrics_diverged(t->metrics, true, end->reason, sizeof end->reason);
 }
 
@@ -420,7 +420,7 @@ static bool make_again(const char *dir, int above)
     return mkdir(dir, 0700) == 0;
 }
 
-/* Tells whether the task's directory was removed, which loses its output, and makes it again, so that the exit record
+/* Returns whether the task's directory was removed, which loses its output, and makes it again, so that the exit record
  * has a place. A member may remove its own directory as well, which is above that of the attempt and beside which its
  * checkpoints lie. The ensemble's is not made, since a whole file system may be missing. */
 static bool directory_was_removed(const struct task *t)
@@ -444,13 +444,13 @@ static void task_judge_end(struct task *t)
         snprintf(end->reason, sizeof end->reason, "its directory was removed while it ran");
         return;
     }
-    if (t->unread != STOP_NONE && (exited_0 || t->arrived)) {
+    if (t->unread != STOP_NONE && (exited_0 || t->told == TOLD_ARRIVED)) {
         explain_unread(t);
         return;
     }
     if (has_arrived(t))
         return;
-    done = t->arrived && t->silent == SILENT_NOT; /* at its last step */
+    done = t->told == TOLD_ARRIVED; /* at its last step */
     /* After a task was told to end, its exit status 0 proves nothing, since programs that stop early exit with 0, too.
      * Only its success_file proves that it succeeded. A task that did not close its stream has not succeeded. */
     if ((exited_0 || done) && (t->desc->success_file ? success_file_there(t) : done || zero_is_success(t)) &&
@@ -460,7 +460,7 @@ static void task_judge_end(struct task *t)
             add_last_line(t);
         return;
     }
-    if (t->why == STOP_TIMEOUT || (t->why == STOP_NONE && t->silent == SILENT_NOT && is_out_of_time(t, exited_0)))
+    if (t->why == STOP_TIMEOUT || (t->why == STOP_NONE && !task_is_silent(t) && is_out_of_time(t, exited_0)))
         end->outcome = ATTEMPT_TIMEOUT;
     else
         end->outcome = t->why == STOP_NONE ? ATTEMPT_FAILED : ATTEMPT_CANCELLED;
@@ -470,7 +470,6 @@ static void task_judge_end(struct task *t)
 
 void task_conclude(struct task *t)
 {
-    t->ended = true;
     task_judge_end(t);
     if (t->job->desc->streams != JOBDESC_STREAMS_NONE)
         streams_clear(t->desc->dir);

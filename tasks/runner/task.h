@@ -17,9 +17,17 @@
  * it. STOP_GIVEN_UP: the daemon has given the job up, so that other jobs may do its work by now. */
 enum stop { STOP_NONE, STOP_TIMEOUT, STOP_CANCEL, STOP_RANK, STOP_GIVEN_UP };
 
-/* The reason why the runner ends one task: it has shown no sign of life (tasks/runner/silence.h), and its processes
- * were stopped, or were not. */
-enum silent { SILENT_NOT, SILENT_STOPPED, SILENT_BLOCKED };
+/* The reason why the runner has told one task to end. */
+enum told {
+    TOLD_NOT,
+    TOLD_DIVERGED, /* a metric was NaN or infinite */
+    TOLD_ARRIVED,  /* it went beyond the step up to which it was to go, or is a rank that was done */
+    TOLD_STOPPED,  /* it has shown no sign of life (tasks/runner/silence.h), since its processes were stopped, */
+    TOLD_BLOCKED,  /* or although they were not */
+};
+
+/* How far what a task has left is read. */
+enum task_reading { READING_NOT, READING_CHECKPOINTS, READING_METRICS, READING_REST };
 
 #define TASK_ALIVE "alive" /* STRETTO_ALIVE, in the task's directory */
 
@@ -51,39 +59,40 @@ struct task {
     const struct job *job;
     const struct jobdesc_task *desc;
     char mark[2 * JOB_NAME_MAX + 2]; /* STRETTO_TASK: "JOB/ID" */
-    pid_t pid;                       /* 0 where it does not run */
+    pid_t pid;                       /* 0 if it does not run */
     pid_t session;                   /* the session that its first process leads, or has led; 0: it was never started */
-    bool ended;
-    bool new_end;    /* its end is new, and processes that it left have not been looked for */
+    bool new_end;                    /* its end is new, and processes that it left have not been looked for */
     int64_t kill_at; /* monotonic ms when processes that it left are killed; INT64_MAX: there are none */
     struct checkpoints checkpoints;
     struct rendezvous rendezvous;
-    bool looked_at; /* its last look for checkpoints has begun */
+    enum task_reading reading;
     /* monotonic ms until which the last look waits for processes that it left; 0: it does not wait */
     int64_t linger_until;
     /* monotonic ms until which its end is held back, as the whole job seems to have been told to end; 0: no */
     int64_t held_until;
     enum stop why; /* why the runner ended it; valid when it has ended */
     bool warned;   /* it was warned that the end is near */
-    enum silent silent;
-    int64_t silent_ms;       /* with that: for how long */
+    enum told told;
+    int64_t silent_ms;       /* for how long it has shown no sign of life, with TOLD_STOPPED and TOLD_BLOCKED */
     json_t *artefacts;       /* those in its record; NULL: none */
     struct metrics *metrics; /* NULL: it is no member, or was never started */
-    bool reading;            /* it has ended, and its metrics are being read */
     enum stop unread;        /* why they were not read to their end; STOP_NONE: they were */
-    bool diverging;          /* the runner ended it, since a metric was NaN or infinite */
-    /* the runner told it to end, since it went beyond the step up to which it was to go, or is a rank that was done */
-    bool arrived;
-    int64_t arrived_until; /* monotonic ms until which it may do so by itself then; INT64_MAX: it is not waited for */
+    int64_t arrived_until; /* monotonic ms until which one that has arrived may end by itself; INT64_MAX: it may not */
     struct ran *ran;       /* what it runs; NULL: that is not recorded, or it was never started */
     struct exitrec rec;    /* valid when it has ended */
 };
+
+/* Returns whether it was told to end because it has shown no sign of life. */
+static inline bool task_is_silent(const struct task *t)
+{
+    return t->told >= TOLD_STOPPED;
+}
 
 size_t gpus_count(const char *list); /* the number of ids in a list separated by commas */
 
 void task_init(struct task *t, const struct job *job, const struct jobdesc_task *desc);
 
-/* Makes its directory and starts it in a session of its own. Where that fails, the task has ended, with the reason. */
+/* Makes its directory and starts it in a session of its own. If that fails, the task has ended, with the reason. */
 void task_start(struct task *t);
 
 /* Records a task that was never started, because the job was ended before. */

@@ -164,7 +164,7 @@ static int open_output(const struct task *t, const char *name, struct error *err
     return fd;
 }
 
-/* Opens the files for the standard output and the standard error. Where they are merged, both are one open file, so
+/* Opens the files for the standard output and the standard error. If they are merged, both are one open file, so
  * that it has all writes in their order. */
 static int open_outputs(const struct task *t, int fds[3], struct error *err)
 {
@@ -206,7 +206,7 @@ static void program_become(const struct program *program, const char *dir, char 
     execve(program->file, program->argv, env);
 }
 
-/* Returns the task's part of the job's CPUs, NULL where they are not divided. */
+/* Returns the task's part of the job's CPUs, NULL if they are not divided. */
 static const cpu_set_t *cpus_of(const struct task *t, cpu_set_t *set)
 {
     const struct cpus *cpus = &t->job->cpus;
@@ -253,7 +253,7 @@ static bool is_to_stop(const void *arg)
     return deadline_or_signal(((const struct task *)arg)->job) != STOP_NONE;
 }
 
-/* Finds the checkpoint that the task goes on from, which is read whole. Fails with t->why where the job is to end
+/* Finds the checkpoint that the task goes on from, which is read whole. Fails with t->why if the job is to end
  * meanwhile: an older one would be taken then, or none. */
 static int task_find_checkpoint(struct task *t, struct error *err)
 {
@@ -280,9 +280,8 @@ static void watch_checkpoints(struct task *t)
 }
 
 /* Returns the command that replaces the task's launcher, or that starts copies of it, or a pilot on each of its nodes;
- * NULL: the launcher itself. Slurm gives a step the whole job unless it is told otherwise, so that the steps of several
- * tasks would wait for each other: with these options each takes the CPUs that it needs, and they share the job's
- * memory. */
+ * NULL: the launcher itself. By default Slurm gives a step the whole job, so that the steps of several tasks would wait
+ * for each other. With these options each step gets the CPUs that it needs, and they share the job's memory. */
 static const char *const *launch_of(const struct task *t, struct copies_words *words)
 {
     const char *launcher = t->desc->launcher, *name = launcher != NULL ? strrchr(launcher, '/') : NULL;
@@ -367,7 +366,6 @@ void task_start(struct task *t)
         task_skip(t, t->why);
         return;
     }
-    t->ended = true;
     t->rec.end.ended_ms = t->job->machine->unix_ms();
     t->rec.end.outcome = ATTEMPT_FAILED;
     snprintf(t->rec.end.reason, sizeof t->rec.end.reason, "%.511s", err.text);

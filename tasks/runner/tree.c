@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* False where there is no such process, or it is a zombie. */
+/* False if there is no such process, or it is a zombie. */
 static bool read_process(pid_t pid, struct tree_process *p)
 {
     unsigned long long user, system, children_user, children_system;
@@ -85,7 +85,7 @@ static void read_all(struct tree *tree)
 
 static bool tree_is_below(const struct tree *tree, const struct tree_process *p)
 {
-    /* a process id that was given anew might close a circle */
+    /* a process id that was used again might close a circle */
     for (size_t depth = 0; p != NULL && depth <= tree->n; depth++) {
         if (p->parent == getpid())
             return true;
@@ -103,7 +103,7 @@ static size_t tree_owner(const struct tree_process *p, const struct tree_task *t
         if (strcmp(mark, tasks[i].mark) == 0)
             found = i;
     free(mark);
-    /* the id of a session may be given anew when nobody is left in it, but not below the runner, which starts each task
+    /* the id of a session may be used again when nobody is left in it, but not below the runner, which starts each task
      * once */
     for (size_t i = 0; p->below && found == TREE_UNOWNED && i < n; i++)
         if (tasks[i].session > 0 && p->session == tasks[i].session)
@@ -131,7 +131,7 @@ void tree_look(struct tree *tree, const struct tree_task *tasks, size_t n)
         struct tree_process *p = &tree->items[i];
 
         p->below = tree_is_below(tree, p);
-        /* what is older than the caller is of no task, and is most of a node's processes */
+        /* processes older than the caller are of no task, and are most of a node's processes */
         p->task = n > 0 && (p->below || p->start >= started) ? tree_owner(p, tasks, n) : TREE_UNOWNED;
     }
     for (size_t i = 0; i < tree->n; i++)

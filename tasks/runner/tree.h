@@ -34,12 +34,12 @@ struct tree {
     size_t n;
 };
 
-/* Looks at /proc; where it cannot be read, the tree is empty. The caller frees it by tree_free(). */
+/* Looks at /proc; if it cannot be read, the tree is empty. The caller frees it by tree_free(). */
 void tree_look(struct tree *tree, const struct tree_task *tasks, size_t n);
 void tree_free(struct tree *tree);
 
 /* Signals every process of the task with this number, or of TREE_UNOWNED or TREE_ALL, that still is the one that was
- * seen. With signal 0 they are only counted. Returns how many there were. */
+ * seen. Signal 0 only counts them. Returns how many there were. */
 int tree_signal(const struct tree *tree, size_t task, int sig);
 
 /* Looks, and signals every process below the caller. */
@@ -50,8 +50,8 @@ int tree_signal_below(int sig);
  * as long as it runs. */
 void tree_signal_running(pid_t leader, const char *mark, int sig);
 
-/* Returns how many children the caller, which has one thread, has, including those that were not waited for; -1 where
- * the kernel does not tell. */
+/* Returns how many children the caller, which has one thread, has, including those that were not waited for; -1 if the
+ * kernel does not report it. */
 ssize_t tree_children(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* Reports events in directories from the kernel: files closed after writing, or renamed into place, by processes on
- * this host. Where the kernel does not support that, nothing is reported. */
+ * this host. If the kernel does not support that, nothing is reported. */
 #ifndef TASKS_RUNNER_WATCH_H
 #define TASKS_RUNNER_WATCH_H
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 
 struct watch;
 
-struct watch *watch_create(void); /* NULL where it is not supported; every function accepts that */
+struct watch *watch_create(void); /* NULL if it is not supported; every function accepts that */
 void watch_destroy(struct watch *watch);
 int watch_fd(const struct watch *watch); /* readable when there are events; -1: never */
 

@@ -5,7 +5,8 @@
 #include "tasks/train/copies.h"
 #include "tasks/train/sample.h"
 
-/* Where stretto_train_batch_ragged() is to write, with its meaning of what is NULL. */
+/* The arrays to which a batch is written, as in stretto_train_batch_ragged(), which also says which of them may be
+ * NULL. */
 struct batch_target {
     void *const *fields;
     int64_t *const *offsets;

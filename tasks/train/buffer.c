@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct policy *const policies[] = {&policy_reservoir, &policy_fifo, &policy_firo};
+#define POLICY_ENTRY(name) &policy_##name,
+static const struct policy *const policies[] = {BUFFER_POLICIES(POLICY_ENTRY)};
 
 static const struct policy *find_policy(const char *name)
 {
@@ -21,7 +22,7 @@ struct buffer *buffer_create(const struct buffer_config *config, struct error *e
     struct buffer *b;
 
     if (policy == NULL) {
-        error_set(err, "buffer_policy", "\"%s\" is no buffer policy: reservoir, fifo or firo", config->policy);
+        error_set(err, "buffer_policy", "\"%s\" is no buffer policy; known:" BUFFER_POLICY_NAMES, config->policy);
         return NULL;
     }
     if (config->capacity < 1 || config->batch < 1) {

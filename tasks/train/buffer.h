@@ -1,15 +1,8 @@
 /* The buffer between reception and training: it decides which sample a batch draws, and which one makes room. It has no
  * threads and no clock, and does not know what a sample is; it holds pointers that the caller owns.
  *
- *   fifo       draws the oldest; a draw removes.
- *   firo       draws a random one; a draw removes; nothing is drawn at or below the threshold until reception is over.
- *   reservoir  draws a random one, with replacement; a draw marks as seen. A new sample takes a free place, or else
- *   that of a
- *              random seen one. Nothing is drawn below the threshold. Once reception is over, a draw removes.
- *
- * No policy ever evicts an unseen item: where there is no room, the caller waits. Draws and evictions take their
- * randomness from two generators made of the seed, so that the same seed and the same order of calls give the same
- * draws. */
+ * tasks/proto/buffer_policies.h lists its policies. Draws and evictions take their randomness from two generators made
+ * of the seed, so that the same seed and the same order of calls give the same draws. */
 #ifndef TASKS_TRAIN_BUFFER_H
 #define TASKS_TRAIN_BUFFER_H
 #include "common/error.h"
@@ -39,13 +32,13 @@ bool buffer_has_room(const struct buffer *b);
 /* Adds an item; needs room. Returns the item that was evicted, which the caller must release, or NULL. */
 void *buffer_put(struct buffer *b, void *item);
 
-/* Adds an item that an earlier buffer has held and drawn. Returns false where it cannot be drawn again, or only in the
+/* Adds an item that an earlier buffer has held and drawn. Returns false if it cannot be drawn again, or only in the
  * place of another one. */
 bool buffer_put_seen(struct buffer *b, void *item);
 
 bool buffer_can_draw(const struct buffer *b);
 
-/* Draws an item; needs buffer_can_draw(). *removed tells whether the item has left the buffer and is the caller's
+/* Draws an item; needs buffer_can_draw(). *removed says whether the item has left the buffer and is the caller's
  * alone. */
 void *buffer_draw(struct buffer *b, bool *removed);
 

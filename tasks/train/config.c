@@ -4,6 +4,7 @@
 #include "common/jsonx.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
+#include "tasks/proto/buffer_policies.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -58,7 +59,7 @@ static int read_buffer(struct train_config *c, struct error *err)
     const json_t *buffer;
     int64_t capacity = 0, threshold = 0, batch = 0, seed = 0;
 
-    c->buffer.policy = "reservoir";
+    c->buffer.policy = BUFFER_POLICY_DEFAULT;
     if (jsonx_object(c->json, "", "buffer", JSONX_REQUIRED, &buffer, err) < 0 ||
         jsonx_string(buffer, "/buffer", "policy", JSONX_OPTIONAL, &c->buffer.policy, err) < 0 ||
         jsonx_int(buffer, "/buffer", "capacity", JSONX_REQUIRED, 1, INT32_MAX, &capacity, err) < 0 ||

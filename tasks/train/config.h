@@ -16,7 +16,7 @@ struct train_config {
     json_t *json;            /* training.json, which owns the strings below */
     uint64_t ensemble;
     uint32_t generation;
-    int restart;    /* how often the processes of this generation were started anew by the runner */
+    int restart;    /* how often the runner has restarted the processes of this generation */
     uint64_t count; /* members of the ensemble */
     uint64_t steps; /* steps that each of them sends; 0: not known */
     const char *job;
@@ -26,7 +26,7 @@ struct train_config {
     const char *interface; /* the interface to which these members stream; NULL: any */
     uint64_t key;
     struct field_set fields;
-    uint64_t sample_bytes; /* of all fields; the maximum, where some vary */
+    uint64_t sample_bytes; /* of all fields; the maximum, if some vary */
     bool varies;           /* some fields vary */
     int parameters;
     const char **parameter;

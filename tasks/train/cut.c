@@ -32,7 +32,7 @@ static char *cut_path(const char *dir, const char *kind, int rank)
     return alloc_printf("%s/%s-rank%d.bin", dir, kind, rank);
 }
 
-/* Returns the content of stream-rankR.bin, to be freed, and its size in bytes; NULL where there is no memory. */
+/* Returns the content of stream-rankR.bin, to be freed, and its size in bytes; NULL if there is no memory. */
 static uint64_t *encode(const struct cut *cut, size_t *size)
 {
     size_t n = HEAD + 2 * cut->n_runs;
@@ -91,7 +91,7 @@ static int cut_damaged(struct error *err, const char *path, const char *why)
     return error_set(err, "train_resume", "the checkpoint is damaged: %s %s", path, why);
 }
 
-/* Returns so many runs, to be freed; NULL where there is no memory. */
+/* Returns so many runs, to be freed; NULL if there is no memory. */
 static struct stepset_run *decode_runs(const uint64_t *word, size_t n)
 {
     struct stepset_run *runs = calloc(n + 1, sizeof *runs);

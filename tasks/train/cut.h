@@ -22,7 +22,7 @@ struct cut {
 /* Writes stream-rankR.bin and whole-rankR.bin into the checkpoint's directory, and flushes them. */
 int cut_write(const struct cut *cut, const char *dir, int rank, struct error *err);
 
-/* Reads them. Fails where they are damaged, or of an ensemble with another number of members. */
+/* Reads them. Fails if they are damaged, or of an ensemble with another number of members. */
 int cut_read(struct cut *cut, const char *dir, int rank, uint64_t members, struct error *err);
 
 void cut_fini(struct cut *cut);

@@ -33,7 +33,7 @@ static int close_range_of(unsigned first, unsigned last, unsigned flags)
     return first > last ? 0 : (int)syscall(SYS_close_range, first, last, flags);
 }
 
-/* Does the same where the kernel is older than close_range(2), 5.9, or does not allow it. The list is opened first:
+/* Does the same if the kernel is older than close_range(2), 5.9, or does not allow it. The list is opened first:
  * descriptors that cannot be closed must not be copied, or they would stay open when the program closes them. */
 static bool part_and_close_listed(int kept)
 {

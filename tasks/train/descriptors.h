@@ -1,13 +1,15 @@
-/* Keeps the network's descriptors apart from the program's: whoever opens connections to a rank, with the key or
- * without it, can use up the descriptors of the threads that serve them, but never those of the training program. */
+/* Keeps the network's descriptors apart from the program's. Anybody who opens connections to a rank, with the key or
+ * without it, can use up the descriptors of the threads that serve them. The training program's own descriptors are
+ * never used up in this way. */
 #ifndef TASKS_TRAIN_DESCRIPTORS_H
 #define TASKS_TRAIN_DESCRIPTORS_H
 #include <stdbool.h>
 
-/* Gives the calling thread, and the threads that it starts from now on, a descriptor table of their own, in which only
- * stdin, stdout, stderr and `kept` are open. Descriptors that they open are valid in these threads alone, and the limit
- * on open files holds for each table by itself. false with errno where the system refuses (some container run-times
- * do): the table is then the process's as before. The process's soft limit is raised, since there may be thousands of
- * members. */
+/* Gives the calling thread, and the threads that it starts from now on, a descriptor table of their own. Only stdin,
+ * stdout, stderr and `kept` are open in it. Descriptors that these threads open are valid in them alone, and each table
+ * has the full limit on open files. The process's soft limit is raised, since there may be thousands of members.
+ *
+ * Returns false with errno if the system refuses, as some container run-times do. The table is then the process's as
+ * before. */
 bool descriptors_part(int kept);
 #endif

@@ -1,21 +1,21 @@
-/* Which samples a rank has drawn at least once: what its model has learnt from. It is kept only where
- * the training saves checkpoints. The training's thread alone uses it. */
+/* The samples that a rank has drawn at least once: its model has learnt from these. The record is kept only if the
+ * training saves checkpoints. Only the training's thread uses it. */
 #ifndef TASKS_TRAIN_DRAWN_H
 #define TASKS_TRAIN_DRAWN_H
 #include "tasks/proto/stepset.h"
 
 struct drawn;
 
-/* For members 0 to count - 1. NULL where there is no memory. */
+/* For members 0 to count - 1. NULL if there is no memory. */
 struct drawn *drawn_create(uint64_t count);
 void drawn_destroy(struct drawn *drawn); /* NULL is allowed */
 
-/* Notes that a sample was drawn for the first time. Where there is no memory, the sample is left out, as if it had not
+/* Notes that a sample was drawn for the first time. If there is no memory, the sample is left out, as if it had not
  * been drawn: a training that goes on from the next checkpoint gets it once more. Returns the number of the first
  * checkpoint that has it; KEPT_FOREVER if it is left out. */
 uint32_t drawn_add(struct drawn *drawn, uint64_t member, int64_t step);
 
-/* Adds what an earlier generation had drawn. Returns 0; -1 where there is no memory, or the run's member is unknown. */
+/* Adds what an earlier generation had drawn. Returns 0; -1 if there is no memory, or the run's member is unknown. */
 int drawn_add_run(struct drawn *drawn, const struct stepset_run *run);
 
 /* Returns how many samples were drawn: of all members, and of one. */

@@ -33,7 +33,7 @@ struct endpoint {
     bool locked;
     json_t *names;              /* all endpoints */
     struct network_place place; /* where it was bound, for the next process of this rank */
-    char key[NETWORK_KEY_SIZE]; /* public key of the endpoints on the network; "" where there are none */
+    char key[NETWORK_KEY_SIZE]; /* public key of the endpoints on the network; "" if there are none */
 };
 
 static int no_memory_for_endpoint(struct error *err)

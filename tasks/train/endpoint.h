@@ -6,13 +6,14 @@
 
 struct endpoint;
 
-/* Binds a ROUTER socket in a directory that only this user can enter ($STRETTO_TMPDIR, or one of its own in /tmp), and
- * on the network where members may be elsewhere. `head` may be NULL: the memory that outlives this process, which keeps
- * the place; after a restart it is the former process's place, so that members find this one by themselves. */
+/* Binds a ROUTER socket in a directory that only this user can enter ($STRETTO_TMPDIR, or one of its own in /tmp).
+ * Binds it on the network, too, if members may be elsewhere. `head` may be NULL: the memory that outlives this process,
+ * which keeps the place. After a restart it holds the former process's place, so that members find this one by
+ * themselves. */
 struct endpoint *endpoint_create(const struct train_config *config, void *zmq, struct kept_head *head,
                                  struct error *err);
 
-/* Writes the file in the stream directory that tells the socket's addresses. Callable from any thread. */
+/* Writes the file in the stream directory that has the socket's addresses. Callable from any thread. */
 int endpoint_publish(const struct endpoint *endpoint, const struct train_config *config, struct error *err);
 
 /* Closes the socket and removes its files. NULL is allowed. */

@@ -25,13 +25,13 @@ void gaps_note(struct gaps *g, int64_t step)
     g->last = step;
 }
 
-/* Tells whether that step belongs to the rank, and has not come. */
+/* Returns whether that step belongs to the rank, and has not come. */
 static bool is_missing(const struct gaps_of *of, int64_t step)
 {
     return dealing_rank(of->dealing, of->member, step) == of->rank && !stepset_has(of->have, of->member, step);
 }
 
-/* Tells whether the last steps up to `to`, at that distance from each other, have come. */
+/* Returns whether the last steps up to `to`, at that distance from each other, have come. */
 static bool is_orderly(const struct gaps_of *of, int64_t from, int64_t to, int64_t distance)
 {
     for (int64_t step = to, looks = 0; step >= from && looks < ORDERLY; step -= distance, looks++)
@@ -41,7 +41,7 @@ static bool is_orderly(const struct gaps_of *of, int64_t from, int64_t to, int64
 }
 
 /* Finds the steps that were left out between the session before and this one: *from to *to, at that distance. Returns
- * false where there are none, or where nothing can be concluded. */
+ * false if there are none, or if nothing can be concluded. */
 static bool own(const struct gaps *g, const struct gaps_of *of, int64_t *from, int64_t *to, int64_t *distance)
 {
     if (g->unordered || g->distance == 0 || g->before_distance == 0)

@@ -1,8 +1,8 @@
 /* Finds steps that a member left out between two of its attempts: the later one went on behind steps that the earlier
- * one had not reached. The distances between steps show it. A rank gets only a part of a member's steps, so it looks
- * at the greatest distance of which all that it got are multiples: where it has got every such step that is dealt to
- * it, of both attempts, those between the attempts were left out. For a program whose steps have changing distances,
- * or come in another order, nothing is reported. */
+ * one had not reached. The distances between steps show it. A rank gets only a part of a member's steps, so it finds
+ * the greatest distance of which all its steps are multiples. If it has every such step that is dealt to it, of both
+ * attempts, the steps between the attempts were left out. Nothing is reported for a program whose steps have changing
+ * distances, or come in another order. */
 #ifndef TASKS_TRAIN_GAPS_H
 #define TASKS_TRAIN_GAPS_H
 #include "tasks/proto/dealing.h"
@@ -32,7 +32,7 @@ void gaps_note(struct gaps *g, int64_t step);
 /* Notes that the session's attempt follows that earlier one, which is over. */
 void gaps_follow(struct gaps *g, const struct gaps *earlier, const struct gaps_of *of);
 
-/* Counts steps that were left out and that nobody has sent since, 0 where none are known; *from and *to are the first
+/* Counts steps that were left out and that nobody has sent since, 0 if none are known; *from and *to are the first
  * and the last of them. It counts a million at most. */
 int64_t gaps_count(const struct gaps *g, const struct gaps_of *of, int64_t *from, int64_t *to);
 #endif

@@ -12,10 +12,15 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-/* The file is a row of records, each of 8-byte numbers in the byte order of this host: a head, the parameters'
- * values, for each field that the sample has its size and its payload, filled up to a multiple of 8 bytes; and
- * XXH3-64 of all that. The last record has no member, and the number of records in the place of its step. A whole
- * sample has no session, and in the place of the attempt it has DRAWN, or 0. */
+/* The file is a row of records, each of 8-byte numbers in the byte order of this host:
+ *
+ * - a head
+ * - the parameters' values
+ * - for each field that the sample has, its size and its payload, filled up to a multiple of 8 bytes
+ * - the XXH3-64 of all that
+ *
+ * The last record has no member, and has the number of records in the place of the step. A whole sample has no session,
+ * and has DRAWN or 0 in the place of the attempt. */
 enum { MAGIC, MEMBER, STEP, SESSION, ATTEMPT, HAVE, PARAMETERS, HEAD };
 
 #define MAGIC_NUMBER UINT64_C(0x3146425254532424)
@@ -180,7 +185,7 @@ static bool handover_get_number(struct handover *h, uint64_t *number)
     return handover_get(h, number, sizeof *number);
 }
 
-/* Reads the checksum, and tells whether it is that of what was read since get_head(). */
+/* Reads the checksum, and returns whether it is that of the bytes read since get_head(). */
 static bool fits_checksum(struct handover *h)
 {
     uint64_t is = XXH3_64bits_digest(h->hash), said;

@@ -1,7 +1,11 @@
-/* What the ranks of one generation hand over to the next when they end as planned: buffer-rankR.bin, with the samples
- * that were acknowledged and never drawn, the parts of those that still lack fields, and the drawn samples that a
- * Reservoir would have drawn again (docs/run-directory.md). So nobody has to send them again, though nothing of them is
- * left in memory. */
+/* The samples that the ranks of one generation hand over to the next when they end as planned, in buffer-rankR.bin
+ * (docs/run-directory.md):
+ *
+ * - samples that were acknowledged and never drawn
+ * - the parts of samples that still lack fields
+ * - drawn samples that a Reservoir would have drawn again
+ *
+ * So nobody has to send them again, although the memory of the old ranks is gone. */
 #ifndef TASKS_TRAIN_HANDOVER_H
 #define TASKS_TRAIN_HANDOVER_H
 #include "common/error.h"
@@ -30,11 +34,11 @@ void handover_add(struct handover *h, const struct handover_item *item);
 int64_t handover_finish(struct handover *h, struct error *err);
 
 /* Opens the file for reading, in a thread that also closes it, since threads may have descriptors of their own; `store`
- * makes the samples. NULL with err; errno ENOENT where there is none. */
+ * makes the samples. NULL with err; errno ENOENT if there is none. */
 struct handover *handover_open(const char *path, const struct field_set *fields, struct sample_store *store,
                                struct error *err);
 
-/* Reads the next item, whose sample has one reference, the caller's. Returns 1; 0 at the end; -1 with err where the
+/* Reads the next item, whose sample has one reference, the caller's. Returns 1; 0 at the end; -1 with err if the
  * file is damaged, or there is no memory. */
 int handover_next(struct handover *h, struct handover_item *item, struct error *err);
 

@@ -103,7 +103,7 @@ static void forget_peer(struct intake *in, struct peer *peer)
     peers_remove(in->peers, peer);
 }
 
-/* What FINALIZED says: how many steps are held, where the spec says how many there are. */
+/* Returns how many steps of the member are held, for FINALIZED, if the spec says how many there are. */
 static int64_t steps_told(const struct intake *in, uint64_t member)
 {
     return in->config->steps > 0 ? intake_held(in, member) : 0;
@@ -156,7 +156,7 @@ static void note_member_end(struct intake *in, uint64_t member, uint32_t attempt
 }
 
 /* Takes back that the member has ended if a later attempt of it has begun, which has more to send. A session of the
- * same attempt may only not have heard the answer to its end, or be that of another process. */
+ * same attempt may have missed the answer to its end, or belong to another process. */
 static void member_goes_on(struct intake *in, uint64_t member, uint32_t attempt)
 {
     uint32_t ended = atomic_load_explicit(&in->ended_by[member], memory_order_relaxed);
@@ -173,7 +173,7 @@ static struct gaps_of gaps_here(const struct intake *in, uint64_t member)
         .have = in->have, .dealing = in->config->dealing, .rank = in->config->rank, .member = member};
 }
 
-/* Begins a session that is new here; NULL where it cannot be taken. */
+/* Begins a session that is new here; NULL if it cannot be taken. */
 static struct peer *begin_session(struct intake *in, struct frame_origin from, const struct frame *f,
                                   const char *payload)
 {
@@ -306,9 +306,9 @@ static void take_finalize(struct intake *in, struct frame_origin from, const str
     if (answer_gap(in, from, f, peer))
         return;
     before = atomic_load_explicit(&in->ended_by[f->member], memory_order_relaxed);
-    /* the daemon counts from 1, as whoever starts a member by hand may not */
+    /* the daemon counts from 1; a member that is started by hand may have 0 */
     attempt = peer->attempt > 0 ? peer->attempt : 1;
-    if (before != attempt) /* it may tell its end again */
+    if (before != attempt) /* it may report its end again */
         intake_count(&in->counters.skipped, f->step);
     note_member_end(in, f->member, attempt);
     if (before == 0) /* after that was noted: a checkpoint that is begun because of the count has the member */
@@ -317,7 +317,7 @@ static void take_finalize(struct intake *in, struct frame_origin from, const str
     intake_answer(in, from, f, FRAME_FINALIZED, f->sequence, steps_told(in, f->member), NULL);
 }
 
-/* Takes a frame that is valid in itself. false where its sender is refused, with the rest of the message. */
+/* Handles a frame that is valid in itself. Returns false if its sender is refused, with the rest of the message. */
 static bool take_frame(struct intake *in, struct frame_origin from, const struct frame *f, const uint8_t *payload)
 {
     /* A sender without the key gets no answer, so that strangers learn nothing. */
@@ -345,7 +345,7 @@ static bool take_frame(struct intake *in, struct frame_origin from, const struct
     }
 }
 
-/* Tells whether the frame may follow another one in a message: a small SAMPLE. */
+/* Returns whether the frame may follow another one in a message: a small SAMPLE. */
 static bool may_follow(const struct frame *f)
 {
     return f->kind == FRAME_SAMPLE && FRAME_HEADER_SIZE + f->length <= FRAME_SHARING_MAX;

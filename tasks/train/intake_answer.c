@@ -9,11 +9,12 @@
 #include <string.h>
 
 #define SAY_MEMORY_MS 60000
-/* What a later attempt is told of its steps: so many runs, for which a member has room, and so far apart at most. */
+/* Limits of the answer to a later attempt about its steps: the number of runs, for which a member has room, and their
+ * greatest distance. */
 #define RUNS_MAX 4000
 #define EMPTY_MAX 4096
 
-/* Describes the sender as far as possible: by the frame, where its header is valid, and by the connection. */
+/* Describes the sender as far as possible: by the frame, if its header is valid, and by the connection. */
 static const char *sender(char *buf, size_t size, struct frame_origin from, const struct frame *f)
 {
     const char *address = from.msg != NULL ? zmq_msg_gets(from.msg, "Peer-Address") : NULL;

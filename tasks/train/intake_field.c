@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Finds the payload of a frame that lies in its member's memory; NULL where it does not. */
+/* Finds the payload of a frame that lies in its member's memory; NULL if it does not. */
 static const void *find_payload(struct intake *in, struct frame_origin from, const struct peer *peer,
                                 const struct frame *f)
 {
@@ -57,7 +57,7 @@ static bool take_from_memory(struct intake *in, struct frame_origin from, const 
     return taken;
 }
 
-/* Begins the sample of a step with its first field; NULL where there is no memory. */
+/* Begins the sample of a step with its first field; NULL if there is no memory. */
 static struct sample *begin_step_sample(struct intake *in, struct peer *peer, int64_t step)
 {
     struct sample *sample = sample_create(in->store, peer->member, step, peer->params);
@@ -79,8 +79,8 @@ static void drop_begun(struct intake *in, struct peer *peer, struct sample *samp
     sample_unref(sample);
 }
 
-/* Takes a field of a step that is held already: of a stream with several fields, that may be the rest of a step whose
- * first fields another generation had acknowledged. Field 0 stands for the whole sample in the books. */
+/* Handles a field of a step that is held already. In a stream with several fields, it may belong to a step whose first
+ * fields another generation had acknowledged. Field 0 stands for the whole sample in the books. */
 static bool take_again(struct intake *in, struct peer *peer, const struct frame *f)
 {
     if (in->config->varies)

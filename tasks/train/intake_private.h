@@ -1,6 +1,9 @@
-/* The structs that the files of the intake share: intake.c dispatches each frame, intake_field.c takes the payloads of
- * samples, intake_ready.c puts whole samples into the pool and acknowledges them, intake_answer.c answers and refuses.
- * No other file includes this. */
+/* The structs that the files of the intake share. No other file includes this.
+ *
+ * - intake.c dispatches each frame
+ * - intake_field.c reads the payloads of samples
+ * - intake_ready.c puts whole samples into the pool and acknowledges them
+ * - intake_answer.c answers and refuses */
 #ifndef TASKS_TRAIN_INTAKE_PRIVATE_H
 #define TASKS_TRAIN_INTAKE_PRIVATE_H
 #include "tasks/train/intake.h"
@@ -30,13 +33,13 @@ struct intake {
     const struct train_config *config;
     struct pool *pool;
     struct sample_store *store;
-    struct kept *kept; /* where samples outlive the process; NULL: nowhere */
+    struct kept *kept; /* in which samples outlive the process; NULL: they do not */
     intake_reply *reply;
     void *arg;
     struct peers *peers;
     struct stepset *have;
     _Atomic uint32_t *ended_by; /* for each member the attempt that told its end; 0: none */
-    /* steps of each member that were put into the pool; NULL where nobody asks, since it is not known how many it
+    /* steps of each member that were put into the pool; NULL if nobody asks, since it is not known how many it
      * sends, and no checkpoints are saved */
     _Atomic uint32_t *held;
     struct ready ready[POOL_PUT_MAX];
@@ -57,7 +60,7 @@ struct intake {
     int64_t said_memory; /* monotonic ms; 0: never */
     struct {
         atomic_uint_least64_t unique, duplicates, finalized, skipped, rejected[FAULTS];
-        atomic_uint_least64_t bytes; /* where samples differ in size */
+        atomic_uint_least64_t bytes; /* if samples differ in size */
         atomic_uint_least64_t memory_bytes;
     } counters; /* written by this thread alone */
 };
@@ -66,7 +69,7 @@ struct intake {
 struct frame_origin {
     const uint8_t *routing;
     uint8_t routing_size;
-    zmq_msg_t *msg; /* NULL where it is not available */
+    zmq_msg_t *msg; /* NULL if it is not available */
 };
 
 static inline uint64_t intake_counted(atomic_uint_least64_t *counter)
@@ -74,21 +77,21 @@ static inline uint64_t intake_counted(atomic_uint_least64_t *counter)
     return atomic_load_explicit(counter, memory_order_acquire);
 }
 
-/* Adds to a counter. There is one writer, so this needs no locked instruction. Whoever reads the sum sees what was
- * done before it. */
+/* Adds to a counter. There is one writer, so this needs no locked instruction. A reader of the sum sees everything that
+ * was done before it. */
 static inline void intake_count(atomic_uint_least64_t *counter, int64_t by)
 {
     atomic_store_explicit(counter, intake_counted(counter) + (uint64_t)by, memory_order_release);
 }
 
-/* Counts a frame as refused, and logs the first of its kind. f is NULL where the frame's header cannot be trusted. */
+/* Counts a frame as refused, and logs the first of its kind. f is NULL if the frame's header cannot be trusted. */
 void intake_reject(struct intake *in, struct frame_origin from, const struct frame *f, int fault, const char *why);
 
-/* Does the same, and tells the sender why. */
+/* Does the same, and sends the reason to the frame's sender. */
 void intake_refuse(struct intake *in, struct frame_origin to, const struct frame *f, int fault, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* Returns how many steps of that member are held, 0 where they are not counted. */
+/* Returns how many steps of that member are held, 0 if they are not counted. */
 uint32_t intake_held(const struct intake *in, uint64_t member);
 
 /* Reports that there is no memory for a frame: it is dropped as if it had been lost, so that its member sends it again.
@@ -108,16 +111,16 @@ void intake_ack_later(struct intake *in, struct peer *peer);
 /* Takes over a whole sample. Up to `before` its member may be acknowledged while the sample is not in the pool. */
 void intake_take_sample(struct intake *in, struct peer *peer, struct sample *sample, uint64_t before);
 
-/* Handles a frame that comes when nobody will draw any more (in->ended). Where everything was drawn, its sender is
- * told. Where the training stopped before that, the sender is not told, since it would fail without a fault of its own:
- * it waits, and the daemon, which sees the training's end itself, stops it, or starts both anew. */
+/* Handles a frame that comes when nobody will draw any more (in->ended). If everything was drawn, the sender gets an
+ * answer. If the training stopped before that, it gets none, since it would fail without a fault of its own. It then
+ * waits until the daemon, which sees the training's end itself, stops it or starts both again. */
 void intake_take_no_more(struct intake *in, struct frame_origin from, const struct frame *f);
 
-/* Tells whether as many samples have been collected as are put into the pool at once: intake_turn() is due. */
+/* Returns whether as many samples have been collected as are put into the pool at once: intake_turn() is due. */
 bool intake_is_full(const struct intake *in);
 
 /* intake_resume.c: gives the session the fields that its stream had sent to the generation before, and drops those of
- * earlier attempts. Returns false where there is no memory. */
+ * earlier attempts. Returns false if there is no memory. */
 bool intake_adopt_orphans(struct intake *in, struct peer *peer);
 void intake_drop_orphans(struct intake *in);
 void intake_drop_left(struct intake *in);

@@ -32,7 +32,7 @@ static bool worth_an_ack(const struct intake *in, const struct peer *peer)
     return frames >= ACK_FRAMES || frames * in->config->sample_bytes >= ACK_BYTES * (size_t)in->config->fields.count;
 }
 
-/* Acknowledges what is held: everything, or only where much has come. For a peer with samples that still wait, only the
+/* Acknowledges what is held: everything, or only if much has come. For a peer with samples that still wait, only the
  * frames before them are acknowledged. Peers that are owed more stay in the list. */
 static void send_acks(struct intake *in, int waiting, bool all)
 {

@@ -1,4 +1,4 @@
-/* What a rank takes over from the generation before, and what it hands over to the next. */
+/* The state that a rank takes over from the generation before, and the state that it hands over to the next. */
 #include "tasks/train/intake_private.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@ static int no_memory_to_resume(struct error *err)
     return error_set(err, "train_memory", "no memory for the checkpoint to go on from");
 }
 
-/* Returns whether the sample is new; -1 where there is no memory. */
+/* Returns whether the sample is new; -1 if there is no memory. */
 static int enter_sample(struct intake *in, const struct sample *sample)
 {
     if (stepset_reserve(in->have) < 0)
@@ -128,8 +128,8 @@ static int take_slots(struct intake *in, const struct cut *cut)
     return rc;
 }
 
-/* Takes over which attempts have told their end, by the memory of a former process of this rank or by the checkpoint
- * (NULL where there is none), and notes it for the next process. */
+/* Takes over which attempts have reported their end, from the memory of a former process of this rank or from the
+ * checkpoint (NULL if there is none). Notes it for the next process. */
 static void take_ends(struct intake *in, const uint32_t *ended)
 {
     uint32_t *kept = in->kept != NULL ? kept_ended(in->kept) : NULL;
@@ -236,7 +236,7 @@ static int feed_one(struct intake *in, struct sample *sample, struct error *err)
     return 1;
 }
 
-/* Returns 1 where all samples of the file are in the pool, 0 where that takes no more, -1 with err. */
+/* Returns 1 if all samples of the file are in the pool, 0 if that takes no more, -1 with err. */
 static int feed_all(struct intake *in, struct handover *handover, struct error *err)
 {
     struct handover_item item;

@@ -311,7 +311,7 @@ static void set_full(struct kept *kept, bool full)
     kept->full = full;
 }
 
-/* Does what is to be done when so many are retained. */
+/* Does the steps that are due when so many are retained. */
 static void keep_to_limit(struct kept *kept)
 {
     size_t limit = 2 * kept->retain;

@@ -61,7 +61,8 @@ tasks/train/_config.py: Makefile
 	echo 'MEMBER_LIBRARY = "$(libdir)/libstretto.so.0"'; } > $@
 
 noinst_DATA = python/stretto/.stamp
-python/stretto/.stamp: Makefile $(stretto_python) $(dist_strettoexamples_DATA) $(heat_python) $(rnn_python) $(sweep_python)
+python/stretto/.stamp: Makefile $(stretto_python) $(dist_strettoexamples_DATA) $(heat_python) $(rnn_python) \
+	$(sweep_python)
 	$(AM_V_GEN)rm -rf python && $(MKDIR_P) python/stretto/examples && \
 	for f in $(stretto_python); do \
 		$(LN_S) '$(abs_top_srcdir)'/$$f python/stretto/ || exit 1; \
@@ -80,13 +81,15 @@ clean-stretto-python:
 
 if HAVE_CMOCKA
 check_LTLIBRARIES += tests/unit/libstreamfixture.la
-tests_unit_libstreamfixture_la_SOURCES = tests/unit/stream_fixture.c tests/unit/stream_fixture.h tests/unit/intake_rig.c tests/unit/intake_rig.h
+tests_unit_libstreamfixture_la_SOURCES = tests/unit/stream_fixture.c tests/unit/stream_fixture.h \
+	tests/unit/intake_rig.c tests/unit/intake_rig.h
 tests_unit_libstreamfixture_la_CFLAGS = $(stream_cflags)
 stream_libs = tests/unit/libstreamfixture.la libtrain.la libmember.la $(unit_libs) $(ZMQ_LIBS) -lpthread -lm
 stream_cflags = $(unit_cflags) $(ZMQ_CFLAGS)
-unit_tests += tests/unit/test_frame tests/unit/test_buffer tests/unit/test_pool tests/unit/test_dealing tests/unit/test_gaps tests/unit/test_intake tests/unit/test_intake_sessions
-
-unit_tests += tests/unit/test_stream_network tests/unit/test_stream_lent tests/unit/test_stream_forked tests/unit/test_stream_small
+unit_tests += tests/unit/test_frame tests/unit/test_buffer tests/unit/test_pool \
+	tests/unit/test_dealing tests/unit/test_gaps tests/unit/test_intake tests/unit/test_intake_sessions
+unit_tests += tests/unit/test_stream_network tests/unit/test_stream_lent tests/unit/test_stream_forked \
+	tests/unit/test_stream_small
 tests_unit_test_stream_small_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_small_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_flusher tests/unit/test_shared tests/unit/test_stream_shared
@@ -119,7 +122,8 @@ tests_unit_test_retain_CFLAGS = $(stream_cflags)
 tests_unit_test_retain_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_saver
 saver_rig = tests/unit/saver_rig.c tests/unit/saver_rig.h
-tests_unit_test_saver_SOURCES = tests/unit/test_saver.c tests/unit/saver_handover.c tests/unit/saver_handover.h $(saver_rig)
+tests_unit_test_saver_SOURCES = tests/unit/test_saver.c tests/unit/saver_handover.c tests/unit/saver_handover.h \
+	$(saver_rig)
 tests_unit_test_saver_CFLAGS = $(stream_cflags)
 tests_unit_test_saver_LDADD = $(stream_libs)
 EXTRA_DIST += tests/unit/unit_dir.h
@@ -133,7 +137,8 @@ tests_unit_test_stream_held_LDADD = $(stream_libs)
 tests_unit_test_report_CFLAGS = $(stream_cflags)
 tests_unit_test_report_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_stream_follow
-tests_unit_test_stream_follow_SOURCES = tests/unit/test_stream_follow.c tests/unit/stream_puppets.c tests/unit/stream_puppets.h
+tests_unit_test_stream_follow_SOURCES = tests/unit/test_stream_follow.c tests/unit/stream_puppets.c \
+	tests/unit/stream_puppets.h
 tests_unit_test_stream_follow_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_follow_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_interfaces
@@ -150,7 +155,8 @@ unit_tests += tests/unit/test_link
 tests_unit_test_link_CFLAGS = $(unit_cflags) $(ZMQ_CFLAGS)
 tests_unit_test_link_LDADD = libmember.la $(unit_libs) $(ZMQ_LIBS)
 unit_tests += tests/unit/test_member_parts
-tests_unit_test_member_parts_SOURCES = tests/unit/test_member_parts.c tests/unit/member_metrics.c tests/unit/member_metrics.h
+tests_unit_test_member_parts_SOURCES = tests/unit/test_member_parts.c tests/unit/member_metrics.c \
+	tests/unit/member_metrics.h
 tests_unit_test_member_parts_CFLAGS = $(unit_cflags)
 tests_unit_test_member_parts_LDADD = libmember.la $(unit_libs)
 unit_tests += tests/unit/test_stream_settings
@@ -188,7 +194,8 @@ tests_unit_test_intake_CFLAGS = $(stream_cflags)
 tests_unit_test_intake_LDADD = $(stream_libs)
 tests_unit_test_intake_sessions_CFLAGS = $(stream_cflags)
 tests_unit_test_intake_sessions_LDADD = $(stream_libs)
-tests_unit_test_stream_SOURCES = tests/unit/test_stream.c tests/unit/stream_checkpoints.c tests/unit/stream_checkpoints.h tests/unit/stream_proxy.c tests/unit/stream_proxy.h
+tests_unit_test_stream_SOURCES = tests/unit/test_stream.c tests/unit/stream_checkpoints.c \
+	tests/unit/stream_checkpoints.h tests/unit/stream_proxy.c tests/unit/stream_proxy.h
 tests_unit_test_stream_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_LDADD = $(stream_libs)
 endif
@@ -196,6 +203,8 @@ endif
 check_PROGRAMS += tests/t/stream-member
 tests_t_stream_member_SOURCES = tests/t/stream-member.c
 tests_t_stream_member_LDADD = libmember.la
-EXTRA_DIST += tests/t/stream-rank.py tests/t/python-members.py tests/t/python-parts.py tests/t/python_rig.py tests/t/snapshot.py tests/t/gpu.py
-dist_check_SCRIPTS += tests/t/0200-stream-python.t tests/t/0250-stream-shared.t tests/t/0260-snapshot.t tests/t/0265-gpu.t
+EXTRA_DIST += tests/t/stream-rank.py tests/t/python-members.py tests/t/python-parts.py tests/t/python_rig.py \
+	tests/t/snapshot.py tests/t/gpu.py
+dist_check_SCRIPTS += tests/t/0200-stream-python.t tests/t/0250-stream-shared.t tests/t/0260-snapshot.t \
+	tests/t/0265-gpu.t
 TESTS += tests/t/0200-stream-python.t tests/t/0250-stream-shared.t tests/t/0260-snapshot.t tests/t/0265-gpu.t

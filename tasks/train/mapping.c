@@ -18,7 +18,7 @@ struct mapping {
     size_t size;
 };
 
-/* Tells whether the descriptor is such memory: anything else, such as a pipe, must not be opened. */
+/* Returns whether the descriptor is such memory: anything else, such as a pipe, must not be opened. */
 static bool is_memory(const char *path)
 {
     static const char name[] = "/memfd:" SHARED_NAME;

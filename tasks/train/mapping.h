@@ -9,14 +9,14 @@
 
 struct mapping;
 
-/* Opens the memory that a HELLO offers: {"pid": …, "fd": …, "inode": …}. NULL where it is no such memory of this
+/* Opens the memory that a HELLO offers: {"pid": …, "fd": …, "inode": …}. NULL if it is no such memory of this
  * user, is larger than size_max, or cannot be reached from here. */
 struct mapping *mapping_open(const json_t *offer, size_t size_max);
 void mapping_close(struct mapping *m); /* NULL is allowed */
 
-/* Returns the payload at that offset, or NULL where it would lie outside. */
+/* Returns the payload at that offset, or NULL if it would lie outside. */
 const void *mapping_at(const struct mapping *m, uint64_t place, uint64_t length);
 
-/* Tells whether the process that shares it still runs. */
+/* Returns whether the process that shares it still runs. */
 bool mapping_has_owner(const struct mapping *m);
 #endif

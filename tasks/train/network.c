@@ -138,7 +138,7 @@ static int bind_interface(void *socket, const struct ifaddrs *all, const char *n
                            named);
 }
 
-/* Binds every address of this host, or its IPv4 ones where it has no others, with one port. */
+/* Binds every address of this host, or its IPv4 ones if it has no others, with one port. */
 static int bind_all(void *socket, const struct ifaddrs *all, struct network_place *place, json_t *endpoints,
                     struct error *err)
 {

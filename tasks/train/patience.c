@@ -50,7 +50,7 @@ static void begin_waiting(struct patience *p, const struct patience_own *own)
         p->time[rank] = -1;
 }
 
-/* What the reports of the other ranks amount to. Only those count that were written since nobody saves. */
+/* The summary of the other ranks' reports. A report counts only if it was written since nobody saves. */
 enum others { OTHERS_SAVE, OTHERS_UNKNOWN, OTHERS_GO_ON, OTHERS_STARVE };
 
 static enum others judge_others(struct patience *p, const struct patience_other *others)

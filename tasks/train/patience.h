@@ -1,8 +1,9 @@
-/* How long the reception of a rank that is full waits for a checkpoint (kept.h): as long as one may still come. Members
- * that are kept waiting starve the other ranks too, and these may be what the checkpoint waits for, or what this rank's
- * program waits for in a collective call. So what all ranks report of themselves is looked at: nothing comes any more
- * where none of them saves, and one of them waits for samples, has ended, or has not saved its part. Neither does it
- * where the program draws on and on, and saves nothing. */
+/* Decides how long the reception of a full rank waits for a checkpoint (kept.h): as long as one may still come. Members
+ * that wait for this rank starve the other ranks, too. The checkpoint, or a collective call of this rank's program, may
+ * be waiting for these. So the reports of all ranks are read. No checkpoint comes any more in either of these cases:
+ *
+ * - none of the ranks saves, and one of them waits for samples, has ended, or has not saved its part
+ * - the program draws on and on, and saves nothing */
 #ifndef TASKS_TRAIN_PATIENCE_H
 #define TASKS_TRAIN_PATIENCE_H
 #include "common/error.h"
@@ -30,7 +31,7 @@ struct patience_other {
 
 struct patience;
 
-/* For the ranks of that configuration, which outlives it. NULL where there is no memory. */
+/* For the ranks of that configuration, which outlives it. NULL if there is no memory. */
 struct patience *patience_create(const struct train_config *config);
 void patience_destroy(struct patience *p); /* NULL is allowed */
 
@@ -38,7 +39,7 @@ void patience_destroy(struct patience *p); /* NULL is allowed */
 void patience_rest(struct patience *p);
 
 /* Called from time to time while it waits, with `others`, one for each rank, of which the own one is not read; NULL
- * where nothing new is known of them. Returns why it is to give up waiting, as a clause; NULL where it is not. */
+ * if nothing new is known of them. Returns why it is to give up waiting, as a clause; NULL if it is not. */
 const char *patience_look(struct patience *p, const struct patience_own *own, const struct patience_other *others);
 
 /* Reads what the other ranks have reported last (status-rankR.json). */

@@ -37,13 +37,13 @@ struct partial {
 
 struct peers;
 
-struct peers *peers_create(void); /* NULL where there is no memory */
+struct peers *peers_create(void); /* NULL if there is no memory */
 void peers_destroy(struct peers *peers);
 
-/* NULL where the session is unknown. */
+/* NULL if the session is unknown. */
 struct peer *peers_find(struct peers *peers, uint64_t member, uint64_t session);
 
-/* Adds a session. The reference to the parameters is taken over; where there is no memory it is not, and the result is
+/* Adds a session. The reference to the parameters is taken over; if there is no memory it is not, and the result is
  * NULL. */
 struct peer *peers_add(struct peers *peers, uint64_t member, uint64_t session, uint32_t attempt,
                        struct sample_params *params);
@@ -63,9 +63,9 @@ void peers_hear(struct peers *peers, struct peer *peer);
 #define PEERS_SESSIONS_MAX 256
 
 /* Returns whether one more session of that attempt of the member may be added now; sessions of earlier attempts do not
- * count. If it may not and *spare is not NULL, that session may be removed for it: of the sessions that owe no fields
- * of a sample, the one that has been silent for longest. It makes itself known again if it is still there, and none of
- * its data is lost. */
+ * count. If not, *spare (unless it is NULL) is a session that may be removed instead: of those that owe no fields of a
+ * sample, the one that has been silent for longest. If that one is still there, it makes itself known again and loses
+ * no data. */
 bool peers_may_add(const struct peers *peers, uint64_t member, uint32_t attempt, struct peer **spare);
 
 /* Called from time to time: releases the memory of processes that were gone at the last call already. All that they had

@@ -2,6 +2,7 @@
  * they order it. */
 #ifndef TASKS_TRAIN_POLICY_H
 #define TASKS_TRAIN_POLICY_H
+#include "tasks/proto/buffer_policies.h"
 #include "tasks/train/buffer.h"
 #include "tasks/train/random.h"
 
@@ -21,16 +22,15 @@ struct buffer {
 /* Every method is required. */
 struct policy {
     const char *name;
-    /* Checks that these sizes can produce batches at all; the reason is in *err where not. */
+    /* Checks that these sizes can produce batches at all; the reason is in *err if not. */
     int (*check)(const struct buffer_config *config, struct error *err);
     bool (*has_room)(const struct buffer *b);
     void *(*put)(struct buffer *b, void *item);
-    bool (*put_seen)(struct buffer *b, void *item); /* false where it has no place for an item that was drawn before */
+    bool (*put_seen)(struct buffer *b, void *item); /* false if it has no place for an item that was drawn before */
     bool (*can_draw)(const struct buffer *b);       /* called with count > 0, and while reception is not over */
     void *(*draw)(struct buffer *b, bool *removed);
 };
 
-extern const struct policy policy_fifo;
-extern const struct policy policy_firo;
-extern const struct policy policy_reservoir;
+#define POLICY_DECLARE(name) extern const struct policy policy_##name;
+BUFFER_POLICIES(POLICY_DECLARE)
 #endif

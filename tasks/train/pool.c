@@ -25,8 +25,8 @@ struct pool {
     size_t batch;
     struct sample **taken; /* drawn for the batch that is being made; kept over a timeout */
     size_t taken_count;
-    struct drawn *drawn; /* NULL where nobody asks which samples were drawn */
-    /* the samples that the program has drawn and not learnt; NULL where all that is drawn counts as learnt */
+    struct drawn *drawn; /* NULL if nobody asks which samples were drawn */
+    /* the samples that the program has drawn and not learnt; NULL if all that is drawn counts as learnt */
     struct sample **unlearnt;
     size_t unlearnt_count, unlearnt_room;
     bool stopped;

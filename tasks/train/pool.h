@@ -28,16 +28,16 @@ struct pool_counters {
 
 struct pool;
 
-/* Takes over the buffer. NULL where there is no memory. */
+/* Takes over the buffer. NULL if there is no memory. */
 struct pool *pool_create(struct buffer *buffer, size_t batch);
 
-/* From now on the pool enters in `drawn` which samples are drawn; the pool counts on from these counters, those of the
+/* From now on the pool enters the samples that are drawn in `drawn`. It counts on from `counters`: those of the
  * checkpoint from which the training goes on, or zeros. Called before any other thread is in the pool. */
 void pool_note_drawn(struct pool *pool, struct drawn *drawn, const struct pool_counters *counters);
 
 /* The model has learnt from everything that was drawn. After the first call, it learns only by these calls: what was
- * drawn since the last one counts as not drawn where a checkpoint is taken. Called by the thread that draws. Returns 0;
- * -1 where there is no memory. */
+ * drawn since the last one counts as not drawn if a checkpoint is taken. Called by the thread that draws. Returns 0;
+ * -1 if there is no memory. */
 int pool_learnt(struct pool *pool);
 
 /* Sets the counters of a checkpoint that is taken now: without the samples from which the model has not learnt. */
@@ -47,8 +47,9 @@ void pool_cut(struct pool *pool, struct pool_counters *counters);
  * generation. Members that still send wait. */
 void pool_finish(struct pool *pool);
 
-/* Calls `each` for all samples that were put in and never drawn, or drawn and not learnt, some of them twice; or for
- * those that were drawn, and may be drawn again. Called after pool_finish(), when no other thread is in the pool. */
+/* Calls `each` for samples that were put in. pool_each_undrawn(): those that were never drawn, or drawn and not learnt,
+ * some of them twice. pool_each_drawn(): those that were drawn, and may be drawn again. Called after pool_finish(),
+ * when no other thread is in the pool. */
 void pool_each_undrawn(struct pool *pool, void (*each)(void *arg, struct sample *sample), void *arg);
 void pool_each_drawn(struct pool *pool, void (*each)(void *arg, struct sample *sample), void *arg);
 
@@ -59,14 +60,14 @@ void pool_destroy(struct pool *pool);
 
 enum { POOL_PUT_ENDED = -1, POOL_PUT_STOPPED = -2 };
 
-/* Puts samples in, in their order, as far as there is room now, and takes over their references. Returns how many; or,
- * with all untouched, POOL_PUT_ENDED when everything has been drawn after the end of reception, POOL_PUT_STOPPED when
- * pool_stop() was called before that. count is at most POOL_PUT_MAX. */
+/* Puts samples in, in their order, as far as there is room now, and takes over their references. Returns how many. It
+ * leaves all untouched and returns POOL_PUT_ENDED when everything has been drawn after the end of reception, or
+ * POOL_PUT_STOPPED when pool_stop() was called before that. `count` is at most POOL_PUT_MAX. */
 int pool_put(struct pool *pool, struct sample *const *sample, int count);
 
 /* Puts a sample in that was drawn before the checkpoint from which the training goes on, so that it may be drawn again.
- * Returns false where it has no place there; else its reference is taken over. How often it was drawn is not known: its
- * further draws count as repeats, and not in `draws`. */
+ * Takes over its reference, or returns false if there is no room. How often it was drawn is not known: its further
+ * draws count as repeats, and not in `draws`. */
 bool pool_put_drawn(struct pool *pool, struct sample *sample);
 
 /* Waits until there is room, or never will be. */

@@ -21,7 +21,7 @@
 
 #define SWEEP_MS 5000
 #define OWE_MS 2 /* acknowledgements of a few frames may wait so long */
-/* Where small frames come this fast, a short sleep lets some gather: waking for each costs more than handling it. */
+/* If small frames come this fast, a short sleep lets some gather: waking for each costs more than handling it. */
 #define GATHER_FRAMES 4
 #define GATHER_FRAME_BYTES ((size_t)64 << 10)
 #define GATHER_NS 50000
@@ -45,7 +45,7 @@ struct receiver {
     const struct resume *resume;
     atomic_bool stopping, reception_over, early, halting;
     sem_t halted;  /* posted when nothing is taken any more */
-    sem_t started; /* posted when the endpoint is bound, or err tells why not */
+    sem_t started; /* posted when the endpoint is bound, or err says why not */
     struct error err;
     pthread_t thread;
     bool running;
@@ -70,7 +70,7 @@ static void receiver_reply(void *arg, const uint8_t *routing, uint8_t routing_si
         zmq_msg_close(&msg);
 }
 
-/* Receives one message: the connection's name, then the frame. Returns 1, or 0 where there is none now. */
+/* Receives one message: the connection's name, then the frame. Returns 1, or 0 if there is none now. */
 static int receive_one(struct receiver *r, size_t *bytes)
 {
     uint8_t routing[255], size;
@@ -97,7 +97,7 @@ static int receive_one(struct receiver *r, size_t *bytes)
     return 1;
 }
 
-/* Takes a bounded number of frames, then acknowledges. true where nothing was left to read. */
+/* Takes a bounded number of frames, then acknowledges. true if nothing was left to read. */
 static bool receiver_turn(struct receiver *r)
 {
     size_t bytes = 0;
@@ -214,7 +214,7 @@ static int open_endpoint(struct receiver *r)
     return 0;
 }
 
-/* Runs the thread. ZeroMQ's threads are started by the first socket and share this thread's descriptors, so all
+/* Runs the thread. ZeroMQ's threads are started by the first socket and share this thread's descriptors. So all
  * operations on the context and the socket, from the first to the last, are done here. */
 static void *receiver_run(void *arg)
 {

@@ -25,8 +25,8 @@ struct receiver;
 struct receiver *receiver_start(const struct train_config *config, struct pool *pool, struct sample_store *store,
                                 struct kept *kept, const struct resume *resume, struct error *err);
 
-/* No more samples will come: takes in what has been sent so far, and then tells the pool. `early`: members still run,
- * and wait until they are ended. Callable from any thread. */
+/* Ends reception, since no more samples will come: reads what has been sent so far, and then informs the pool. `early`:
+ * members still run, and wait until they are ended. Callable from any thread. */
 void receiver_over(struct receiver *receiver, bool early);
 
 /* The training ends as planned: takes and acknowledges nothing any more, and waits for that. Then hands over what the

@@ -19,8 +19,8 @@ struct reception {
     char *path, *last;
     const struct train_config *config;
     struct receiver *receiver;
-    struct saver *saver; /* NULL where no checkpoints are saved */
-    struct kept *kept;   /* NULL where reception never waits for a checkpoint */
+    struct saver *saver; /* NULL if no checkpoints are saved */
+    struct kept *kept;   /* NULL if reception never waits for a checkpoint */
     struct pool *pool;
     struct patience *patience;
     struct patience_other *others; /* one for each rank; both NULL without `kept` */

@@ -1,7 +1,7 @@
-/* Watches for what the daemon tells the ranks (docs/run-directory.md): reception.json, that no more members will come,
- * and last.json, that they are to save a last checkpoint and end; and whether a checkpoint still comes for which
- * reception waits (patience.h). A thread of its own does it, with the program's descriptors: strangers may have used up
- * those of the receiver. */
+/* Watches for the daemon's messages to the ranks (docs/run-directory.md): reception.json says that no more members will
+ * come, and last.json that the ranks are to save a last checkpoint and end. Watches, too, whether a checkpoint still
+ * comes for which reception waits (patience.h). A thread of its own does it, with the program's descriptors: strangers
+ * may have used up those of the receiver. */
 #ifndef TASKS_TRAIN_RECEPTION_H
 #define TASKS_TRAIN_RECEPTION_H
 #include "tasks/train/receiver.h"

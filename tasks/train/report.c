@@ -78,7 +78,7 @@ static json_t *draws_json(const struct stretto_train_stats *s)
     return NULL;
 }
 
-/* NULL where there is no memory for all of it. */
+/* NULL if there is no memory for all of it. */
 static json_t *status_json(struct report *r, const struct stretto_train_stats *s)
 {
     static const char *const states[] = {"waiting", "receiving", "draining", "done", "unfinished"};
@@ -266,8 +266,8 @@ static void *report_run(void *arg)
     return NULL;
 }
 
-/* Removes what a former process of this rank has left: that it is done, and the beginning of a line in the file of
- * metrics, which it had not written to its end when it was killed. */
+/* Removes what a former process of this rank has left: its report that it is done, and a line in the file of metrics
+ * that it had only begun when it was killed. */
 static void clear_former_report(struct report *r)
 {
     char *done = alloc_printf("%s/done-rank%d.json", r->config->dir, r->config->rank), last;

@@ -14,10 +14,10 @@ struct report *report_start(const struct train_config *config,
 /* Writes what is queued, and stops the thread. NULL is allowed. */
 void report_stop(struct report *report);
 
-/* Queues a metric point, which is written within a second. -1 where there is no memory. */
+/* Queues a metric point, which is written within a second. -1 if there is no memory. */
 int report_metric(struct report *report, const char *name, int64_t step, double value);
 
-/* Notes values of members, of which each one's mean is written within a second. -1 where there is no memory. */
+/* Notes values of members, of which each one's mean is written within a second. -1 if there is no memory. */
 int report_members(struct report *report, int count, const int64_t *member, const double *value);
 
 /* Writes the points that are queued now. */

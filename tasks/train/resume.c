@@ -58,7 +58,7 @@ static uint64_t own_bits(const struct train_config *config, const struct stepset
     return bits;
 }
 
-/* Adds this rank's share of some runs. Returns how many samples they are; -1 where there is no memory. */
+/* Adds this rank's share of some runs. Returns how many samples they are; -1 if there is no memory. */
 static int64_t add_runs(const struct train_config *config, struct stepset_run **sum, size_t *n,
                         const struct stepset_run *part, size_t count)
 {
@@ -98,7 +98,7 @@ static int add_cut(const struct train_config *config, struct cut *sum, const str
     return 0;
 }
 
-/* Reads what was drawn: by the rank of this number, or, where there were more or fewer ranks, by all. */
+/* Reads what was drawn: by the rank of this number, or, if there were more or fewer ranks, by all. */
 static int read_cuts(const struct train_config *config, const char *dir, int ranks, struct cut *cut, struct error *err)
 {
     struct cut part;

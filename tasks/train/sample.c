@@ -16,7 +16,7 @@ struct sample_store {
     size_t size; /* of a sample with its small fields */
     size_t slot_size;
     size_t at[FIELDS_MAX];    /* the place of a field in it or in its slot; IN_MESSAGE for large ones */
-    size_t bytes[FIELDS_MAX]; /* of a field; the maximum, where it varies */
+    size_t bytes[FIELDS_MAX]; /* of a field; the maximum, if it varies */
     bool varies[FIELDS_MAX];
     size_t sizes;                   /* the place in it, or in its slot, of the sizes of fields that vary */
     struct sample *idle;            /* used by the thread that creates samples */

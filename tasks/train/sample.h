@@ -1,5 +1,5 @@
 /* A sample: all fields of one step of one member, with the member's parameters. A large field stays in the message in
- * which it came; small ones are copied into the sample's own memory, which is reused. Where samples outlive the
+ * which it came; small ones are copied into the sample's own memory, which is reused. If samples outlive the
  * process, all fields and the parameters are copied into the sample's slot (kept.h). */
 #ifndef TASKS_TRAIN_SAMPLE_H
 #define TASKS_TRAIN_SAMPLE_H
@@ -18,7 +18,7 @@ struct sample_params {
     double value[];
 };
 
-struct sample_params *sample_params_create(int count);  /* zeros, one reference; NULL where there is no memory */
+struct sample_params *sample_params_create(int count);  /* zeros, one reference; NULL if there is no memory */
 void sample_params_unref(struct sample_params *params); /* NULL is allowed */
 
 struct sample {
@@ -31,9 +31,9 @@ struct sample {
     int64_t step;
     struct sample_params *params;
     struct sample_store *store;
-    struct kept_slot *slot; /* NULL where it does not outlive the process */
+    struct kept_slot *slot; /* NULL if it does not outlive the process */
     struct sample *next;    /* in the store, when idle */
-    /* header and payload of large fields; behind them the small ones' sizes, where any varies, and payloads */
+    /* header and payload of large fields; behind them the small ones' sizes, if any varies, and payloads */
     zmq_msg_t field[];
 };
 
@@ -41,16 +41,16 @@ struct sample {
 struct sample_store;
 
 /* Samples of a store with `kept`, which outlives it, are kept in its slots, each with that many parameters; NULL for
- * samples that end with the process. NULL where there is no memory. */
+ * samples that end with the process. NULL if there is no memory. */
 struct sample_store *sample_store_create(const struct field_set *fields, struct kept *kept, int parameters);
 size_t sample_slot_size(const struct sample_store *store); /* the size of a slot, its head included */
 void sample_store_destroy(struct sample_store *store);     /* called after the last sample; NULL is allowed */
 
-/* Creates a sample with one reference; it takes another reference to `params`. NULL where there is no memory. Called by
+/* Creates a sample with one reference; it takes another reference to `params`. NULL if there is no memory. Called by
  * one thread at a time, unlike the other functions. */
 struct sample *sample_create(struct sample_store *store, uint64_t member, int64_t step, struct sample_params *params);
 
-/* Makes the sample of a slot that a former process has left, with one reference. NULL where there is no memory. */
+/* Makes the sample of a slot that a former process has left, with one reference. NULL if there is no memory. */
 struct sample *sample_of_slot(struct sample_store *store, struct kept_slot *slot);
 
 /* Notes the stream to which a sample belongs as long as it lacks fields. */
@@ -60,11 +60,11 @@ struct sample *sample_ref(struct sample *sample);
 void sample_unref(struct sample *sample); /* NULL is allowed */
 
 /* Takes a field: a small one is copied from `payload`, somewhere in the message; a large one has a message of its own,
- * which is taken over and left empty. Nothing is done where the sample has this field already; false where there is no
+ * which is taken over and left empty. Nothing is done if the sample has this field already; false if there is no
  * memory. */
 bool sample_take(struct sample *sample, int field, const void *payload, size_t bytes, zmq_msg_t *msg);
 
-/* For a payload that lies elsewhere: returns where it is to be copied, NULL where the sample keeps it in a message
+/* For a payload that lies elsewhere: returns where it is to be copied, NULL if the sample keeps it in a message
  * only. sample_placed() says that it is there. */
 void *sample_place(struct sample *sample, int field);
 void sample_placed(struct sample *sample, int field, size_t bytes);

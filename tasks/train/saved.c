@@ -85,7 +85,7 @@ int saved_part_read(const struct train_config *config, const char *name, int ran
     return json != NULL ? 0 : -1;
 }
 
-/* Returns the entry of a checkpoint in the list, made of the parts of all ranks; NULL where one is missing (errno
+/* Returns the entry of a checkpoint in the list, made of the parts of all ranks; NULL if one is missing (errno
  * ENOENT), or with err. */
 static json_t *make_entry(const struct train_config *config, const char *name, struct error *err)
 {
@@ -136,7 +136,7 @@ static bool is_named(const json_t *entry, const char *name)
     return its != NULL && strcmp(its, name) == 0;
 }
 
-/* Returns the list's array, a new reference: an empty one where there is no list yet; NULL with err. */
+/* Returns the list's array, a new reference: an empty one if there is no list yet; NULL with err. */
 static json_t *read_saved_list(const struct train_config *config, struct error *err)
 {
     char *path = saved_list_path(config);
@@ -208,7 +208,7 @@ static bool is_checkpoint_listed(const json_t *list, const char *name)
     return false;
 }
 
-/* Tells whether this generation went on from that checkpoint, so that its samples may still be read. */
+/* Returns whether this generation went on from that checkpoint, so that its samples may still be read. */
 static bool is_in_use(const struct train_config *config, const char *name)
 {
     return config->checkpoint.resume != NULL && strcmp(config->checkpoint.resume, name) == 0;

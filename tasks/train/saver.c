@@ -193,7 +193,7 @@ static void give_up_checkpoint(const struct saver *c)
         kept_give_up(c->kept, "the next one could not be saved");
 }
 
-/* Adds a checkpoint to the list once all parts are there. Returns 1; 0 where parts are missing; -1 with err where it
+/* Adds a checkpoint to the list once all parts are there. Returns 1; 0 if parts are missing; -1 with err if it
  * can never be whole, since a rank has finished without it. */
 static int add_if_whole(struct saver *c, const char *name, struct error *err)
 {
@@ -229,7 +229,7 @@ static int look_if_whole(struct saver *c, const struct written_part *part, struc
     return rc;
 }
 
-/* Looks at what is written. Where other ranks are slower, the oldest is waited for, since a newer one comes each time
+/* Looks at what is written. If other ranks are slower, the oldest is waited for, since a newer one comes each time
  * before it is whole; a newer one that is whole replaces it. */
 static void complete_checkpoint(struct saver *c)
 {
@@ -253,7 +253,7 @@ static void complete_checkpoint(struct saver *c)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* Sets what the program has saved, flushed; part->state is false where there is nothing, which ranks may do that are
+/* Sets what the program has saved, flushed; part->state is false if there is nothing, which ranks may do that are
  * not alone. */
 static int measure_state(const char *path, int ranks, struct saved_part *part, struct error *err)
 {
@@ -376,8 +376,8 @@ static int start_thread(struct saver *c, struct error *err)
     return 0;
 }
 
-/* Names the new checkpoint by its generation, the restart of the ranks and its step; `again` tells it from an earlier
- * one of the same step. */
+/* Names the new checkpoint by its generation, the restart of the ranks and its step. `again` distinguishes it from an
+ * earlier one of the same step. */
 static void name_checkpoint(struct saver *c, int64_t step, bool again)
 {
     char restart[16] = "";

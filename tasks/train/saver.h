@@ -1,6 +1,6 @@
-/* The checkpoints that a rank saves. The program writes its state, at once or behind its training; a thread of this
- * module then flushes it, writes the stream's part beside it, and, on rank 0, names the checkpoint in checkpoints.json
- * once the parts of all ranks are there (docs/run-directory.md). Until then it does not count. */
+/* The checkpoints that a rank saves. The program writes its state, at once or behind its training. A thread of this
+ * module then flushes it and writes the stream's part beside it. On rank 0 it names the checkpoint in checkpoints.json
+ * once the parts of all ranks are there (docs/run-directory.md). Until then the checkpoint does not count. */
 #ifndef TASKS_TRAIN_SAVER_H
 #define TASKS_TRAIN_SAVER_H
 #include "tasks/train/config.h"
@@ -13,7 +13,7 @@
 struct saver;
 
 /* Starts to watch the time. The configuration outlives it, and `kept`, which is told of checkpoints that are whole, or
- * NULL. NULL with err; or with err->code "" where the spec asks for
+ * NULL. NULL with err; or with err->code "" if the spec asks for
  * no checkpoints. */
 struct saver *saver_create(const struct train_config *config, struct kept *kept, struct error *err);
 
@@ -22,43 +22,44 @@ void saver_destroy(struct saver *c);
 
 enum saver_due { SAVER_NOT_DUE, SAVER_DUE, SAVER_LAST };
 
-/* Returns whether the last checkpoint may have what the training could do without: the rank was not warned by the
- * signal, and more than half of the time before the deadline is left in which checkpoints are due. */
+/* Returns whether the last checkpoint may include what the training could do without. That is so if the rank was not
+ * warned by the signal, and more than half of the time before the deadline in which checkpoints are due is left. */
 bool saver_has_time(const struct saver *c);
 
-/* Tells whether a checkpoint is due: LAST where the rank's time is nearly over, it was warned by the signal, or
+/* Returns whether a checkpoint is due: LAST if the rank's time is nearly over, it was warned by the signal, or
  * saver_warn() was called. None but the last is due while this rank's part of the one before is being written. */
 enum saver_due saver_due(struct saver *c);
 
-/* Tells whether a checkpoint was begun of which this rank's part is not written yet, or this rank adds one to the
- * list of which all parts are; and whether its part is written, while it is not known whether that of all other
- * ranks is. */
+/* Returns whether this rank is saving a checkpoint: one was begun of which this rank's part is not written yet, or this
+ * rank adds one to the list of which all parts are written. */
 bool saver_is_saving(struct saver *c);
 uint64_t saver_saves(struct saver *c); /* how many were begun */
+/* Returns whether this rank's part of a checkpoint is written, while it is not known whether those of all other ranks
+ * are. */
 bool saver_is_pending(struct saver *c);
-/* Tells whether all ranks have written their parts of a checkpoint that is pending; reads files. */
+/* Returns whether all ranks have written their parts of a checkpoint that is pending; reads files. */
 bool saver_is_written(struct saver *c);
-/* Tells whether this rank will find, at its next look, that a checkpoint is whole: rank 0 since all parts are written,
- * others since it is on the list. Reads files. */
+/* Returns whether this rank will find, at its next look, that a checkpoint is whole: rank 0 since all parts are
+ * written, others since it is on the list. Reads files. */
 bool saver_is_settling(struct saver *c);
 
 /* From now on the last one is due: the daemon wants this generation to end. Callable from any thread. */
 void saver_warn(struct saver *c);
 
-/* Begins a checkpoint, of a step above that of the one before, or once more of the same; another step is replaced by
- * the next one, with a warning. Waits until this rank's part
- * of the one before is written, or was dropped, makes the directory, and returns the path for the program's state,
- * which nothing has; NULL with err. The path is valid until the next one is begun. */
+/* Begins a checkpoint, of a step above that of the one before, or once more of the same. Any other step is replaced by
+ * the next one, with a warning. Waits until this rank's part of the one before is written or was dropped, and makes the
+ * directory. Returns the path for the program's state, at which nothing exists; NULL with err. The path is valid until
+ * the next checkpoint is begun. */
 const char *saver_begin(struct saver *c, int64_t step, struct error *err);
 
 /* Returns the path of another file of this rank in the checkpoint that was begun, KIND-rankR.ENDING; to be freed, NULL
- * where there is no memory. */
+ * if there is no memory. */
 char *saver_path(const struct saver *c, const char *kind, const char *ending);
 
 /* Takes over the cut of the checkpoint that was begun. From now on the program may train, while it writes its state. */
 void saver_cut(struct saver *c, struct cut *cut);
 
-/* Tells whether saver_cut() was called for the checkpoint that was begun. */
+/* Returns whether saver_cut() was called for the checkpoint that was begun. */
 bool saver_has_cut(struct saver *c);
 
 /* The program has written its state, or has nothing to save; saver_cut() was called. The rest is done by the thread.
@@ -69,6 +70,6 @@ void saver_end(struct saver *c);
 void saver_abandon(struct saver *c);
 
 /* Waits until all checkpoints that were ended are written, and on rank 0 until they are whole. Returns -1 with err
- * where the last one could not be written. */
+ * if the last one could not be written. */
 int saver_wait(struct saver *c, struct error *err);
 #endif

@@ -4,8 +4,8 @@
  * The library finds everything through the environment that the runner has set (docs/run-directory.md). Reception runs
  * on a thread of its own from stretto_train_open() to stretto_train_close(), whatever the training does meanwhile.
  * Batches are drawn by one thread at a time; all other calls may come from any thread. Calls return 0, or -1 with the
- * reason in stretto_train_error(). Where memory is short, samples stay with the members that send them until there is
- * memory, and nothing is lost; but ZeroMQ, which this library uses, ends the process where it cannot get memory for
+ * reason in stretto_train_error(). If memory is short, samples stay with the members that send them until there is
+ * memory, and nothing is lost. ZeroMQ, however, which this library uses, ends the process if it cannot get memory for
  * itself. */
 #ifndef STRETTO_TRAIN_H
 #define STRETTO_TRAIN_H
@@ -58,23 +58,23 @@ struct stretto_train_stats {
 enum { STRETTO_TRAIN_STARVED = 1, STRETTO_TRAIN_SAVING = 2 };
 
 /* Starts receiving. On failure *out is still a handle, valid only for stretto_train_error(), stretto_train_error_code()
- * and stretto_train_close(), or NULL, which these accept, where there is no memory for one.
+ * and stretto_train_close(). It is NULL, which these accept, if there is no memory for a handle.
  *
- * The process's malloc is told to keep up to 64 MiB of freed memory (mallopt(3): M_TRIM_THRESHOLD, and M_MMAP_THRESHOLD
- * of 32 MiB), since messages come and go all the time; not so where GLIBC_TUNABLES or one of MALLOC_TRIM_THRESHOLD_,
- * MALLOC_MMAP_THRESHOLD_ and MALLOC_TOP_PAD_ is set.
+ * The call makes the process's malloc keep up to 64 MiB of freed memory (mallopt(3): M_TRIM_THRESHOLD, and
+ * M_MMAP_THRESHOLD of 32 MiB), since messages come and go all the time. It leaves malloc as it is if GLIBC_TUNABLES,
+ * MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_ or MALLOC_TOP_PAD_ is set.
  *
  * The connections of members are served by threads that have descriptors of their own (unshare(2)), so that they cannot
- * use up the program's; /proc/PID/fd does not show them. Where the system refuses that, as some containers do, the
- * library logs a warning, and the connections use the program's descriptors. The process's soft limit on open files is
- * raised to 16,384, or to the hard limit where that is less. */
+ * use up the program's; /proc/PID/fd does not show them. If the system refuses that, as some containers do, the library
+ * logs a warning, and the connections use the program's descriptors. The process's soft limit on open files is raised
+ * to 16,384, or to the hard limit if that is less. */
 int stretto_train_open(struct stretto_train **out);
 
 /* Stops receiving and frees everything. It does not report success: stretto_train_done() does that. NULL is allowed. */
 void stretto_train_close(struct stretto_train *t);
 
-/* Returns the reason of the last failure; "" where there was none. stretto_train_error_code() returns a word that
- * programs can compare, "not_under_stretto" where the environment is not that of a rank. */
+/* Returns the reason of the last failure; "" if there was none. stretto_train_error_code() returns a word that
+ * programs can compare, "not_under_stretto" if the environment is not that of a rank. */
 const char *stretto_train_error(const struct stretto_train *t);
 const char *stretto_train_error_code(const struct stretto_train *t);
 
@@ -100,23 +100,27 @@ const char *stretto_train_parameter_name(const struct stretto_train *t, int para
 
 enum { STRETTO_TRAIN_END = 0, STRETTO_TRAIN_AGAIN = -2, STRETTO_TRAIN_INTERRUPTED = -3 };
 
-/* Draws a batch and writes it into the caller's memory: fields[f] takes batch size × the field's elements, contiguous
- * (NULL: this field is not wanted), params batch size × parameters as float64, member and step batch size elements;
- * params, member and step may be NULL. Waits at most timeout_ms, for ever where that is negative, until a batch can be
- * drawn. Up to three threads of the library help to copy batches of more than 4 MiB, where there are processors for
- * them.
+/* Draws a batch and writes it into the caller's memory:
  *
- * Returns the number of samples (less than the batch size only at the very end), STRETTO_TRAIN_END when reception is
- * over and everything has been drawn, STRETTO_TRAIN_AGAIN on a timeout, or STRETTO_TRAIN_INTERRUPTED after
- * stretto_train_interrupt(). */
+ * - fields[f]: batch size × the field's elements, contiguous; NULL: this field is not wanted
+ * - params: batch size × parameters, as float64
+ * - member and step: batch size elements
+ *
+ * params, member and step may be NULL. The call waits until a batch can be drawn, at most timeout_ms, or for ever if
+ * that is negative. Up to three threads of the library help to copy batches of more than 4 MiB, if there are processors
+ * for them. Returns:
+ *
+ * - the number of samples, less than the batch size only at the very end
+ * - STRETTO_TRAIN_END when reception is over and everything has been drawn
+ * - STRETTO_TRAIN_AGAIN on a timeout
+ * - STRETTO_TRAIN_INTERRUPTED after stretto_train_interrupt() */
 int stretto_train_batch(struct stretto_train *t, void *const *fields, double *params, int64_t *member, int64_t *step,
                         int timeout_ms);
 
-/* Does the same where the first extent of some fields varies: fields[f] of such a field takes the samples' elements one
- * sample behind the other (at most batch size × max × the other extents), and offsets[f] takes batch size + 1 numbers:
- * sample i lies from offsets[f][i] to offsets[f][i + 1], counted along the first extent. offsets[f] of other fields is
- * not read. stretto_train_batch() returns -1 where such a field is wanted, since it could not tell the samples apart.
- */
+/* Does the same if the first extent of some fields varies. fields[f] of such a field gets the samples' elements, one
+ * sample behind the other: at most batch size × max × the other extents. offsets[f] gets batch size + 1 numbers: sample
+ * i lies from offsets[f][i] to offsets[f][i + 1], counted along the first extent. offsets[f] of other fields is not
+ * read. stretto_train_batch() returns -1 if such a field is wanted, since the caller could not separate the samples. */
 int stretto_train_batch_ragged(struct stretto_train *t, void *const *fields, int64_t *const *offsets, double *params,
                                int64_t *member, int64_t *step, int timeout_ms);
 
@@ -128,19 +132,18 @@ void stretto_train_interrupt(struct stretto_train *t);
 /* Adds a point to a metric series; the daemon gets it within a second. A name is 1 to 200 bytes of UTF-8. */
 int stretto_train_metric(struct stretto_train *t, const char *name, int64_t step, double value);
 
-/* Reports a value for each of `count` members, such as the loss of the samples that stretto_train_batch() has given. Of
- * each member the daemon gets the mean of the values within a second, as a point of the member's metric "statistic",
- * by which lists of members are sorted and from which generators choose. */
+/* Reports a value for each of `count` members, such as the loss of the samples that stretto_train_batch() has given.
+ * The daemon gets the mean of each member's values within a second, as a point of the member's metric "statistic".
+ * Lists of members are sorted by it, and generators choose from it. */
 int stretto_train_report(struct stretto_train *t, int count, const int64_t *member, const double *value);
 
 void stretto_train_stats(struct stretto_train *t, struct stretto_train_stats *stats);
 
-/* Checkpoints, where the spec's training has "checkpoint". Each is one cut of all ranks: the state that the program
- * saves, and which samples were drawn before it. A training that goes on from it never needs these samples again, and
- * gets all others; so call these between two batches, when the program has learnt from all that it was given, or say
- * what it has learnt by stretto_train_learnt(). With
- * several ranks, every rank saves the checkpoint of the same steps: one decides by stretto_train_checkpoint_due(), and
- * tells the others.
+/* Checkpoints, if the spec's training has "checkpoint". Each is one cut of all ranks: the state that the program saves,
+ * and which samples were drawn before it. A training that goes on from it never needs these samples again, and gets all
+ * others. So call these functions between two batches, when the program has learnt from all that it was given, or
+ * report what it has learnt by stretto_train_learnt(). With several ranks, every rank saves the checkpoint of the same
+ * steps: one decides by stretto_train_checkpoint_due(), and informs the others.
  *     int due = stretto_train_checkpoint_due(t);
  *     if (due != 0) {
  *         const char *path = stretto_train_checkpoint_begin(t, step);
@@ -148,30 +151,35 @@ void stretto_train_stats(struct stretto_train *t, struct stretto_train_stats *st
  *             ...stretto_train_error(t)
  *     }
  *
- * A program that can copy its state in memory faster than it can write it goes on training meanwhile: after _begin() it
- * copies the state (stretto_train_copy()) and calls stretto_train_checkpoint_cut(), and another thread of the program
+ * A program that can copy its state in memory faster than it can write it goes on training meanwhile. After _begin() it
+ * copies the state (stretto_train_copy()) and calls stretto_train_checkpoint_cut(). Another thread of the program
  * writes the copy to the path and calls stretto_train_checkpoint_end(). */
-/* The model has learnt from all batches that were given. Without this call, that is understood when a checkpoint is
- * begun; from the first call on, only what was given before the last call counts as learnt. A program that does not
- * learn from each batch at once, as with accumulated gradients, calls it at its beginning, and after each step of its
- * optimiser: samples that were given since then come again, in the training that goes on from a checkpoint.
+/* Reports that the model has learnt from all batches that were given. Without this call, that is understood when a
+ * checkpoint is begun. From the first call on, only what was given before the last call counts as learnt. A program
+ * that does not learn from each batch at once, as with accumulated gradients, calls it at its beginning, and after each
+ * step of its optimiser. Samples that were given since then come again in a training that goes on from a checkpoint.
  * stretto_train_unlearnt() returns the number of these samples. Without "checkpoint" in the spec nothing is counted. */
 int stretto_train_learnt(struct stretto_train *t);
 int64_t stretto_train_unlearnt(const struct stretto_train *t);
 
 enum { STRETTO_TRAIN_CHECKPOINT_DUE = 1, STRETTO_TRAIN_CHECKPOINT_LAST = 2 };
 
-/* Returns STRETTO_TRAIN_CHECKPOINT_DUE once "every" is over since the last one was begun, and this rank has written its
- * part of that (one that becomes due before is put off until then); STRETTO_TRAIN_CHECKPOINT_LAST `before` the end of
- * the rank's time, once the runner has warned it by the spec's signal, or once the daemon wants another number of
- * ranks; else 0. The library takes that signal only where the program has not set what it does. */
+/* Returns:
+ *
+ * - STRETTO_TRAIN_CHECKPOINT_DUE once "every" is over since the last one was begun, and this rank has written its part
+ *   of that. A checkpoint that becomes due before is put off until then.
+ * - STRETTO_TRAIN_CHECKPOINT_LAST `before` the end of the rank's time, once the runner has warned it by the spec's
+ *   signal, or once the daemon wants another number of ranks.
+ * - 0 otherwise.
+ *
+ * The library handles that signal only if the program has not set what it does. */
 int stretto_train_checkpoint_due(struct stretto_train *t);
 
-/* Returns "every" of the spec in milliseconds; 0 where a checkpoint is never due before the end of the time. */
+/* Returns "every" of the spec in milliseconds; 0 if a checkpoint is never due before the end of the time. */
 int64_t stretto_train_checkpoint_every_ms(const struct stretto_train *t);
 
 /* Begins a checkpoint. `step` is the program's own count, and above that of the checkpoint before; or it is the same,
- * once, where nothing was learnt in between. The checkpoint gets the next number instead of another step, and a warning
+ * once, if nothing was learnt in between. The checkpoint gets the next number instead of another step, and a warning
  * says so. Returns the path that the program is to write its state to, as a file or a
  * directory, valid until the next checkpoint is begun; NULL on failure. Ranks other than 0 may write nothing. Waits
  * while the one before is still being written, by the program or the library. */
@@ -184,40 +192,42 @@ const char *stretto_train_checkpoint_begin(struct stretto_train *t, int64_t step
  * dropped. */
 int stretto_train_checkpoint_cut(struct stretto_train *t, int due);
 
-/* Copies memory past the processor's caches, which takes little more than half the time of memcpy() where a large state
+/* Copies memory past the processor's caches, which takes little more than half the time of memcpy() if a large state
  * is copied. */
 void stretto_train_copy(void *to, const void *from, size_t size);
 
-/* The state is written: `due` is what stretto_train_checkpoint_due() returned, or STRETTO_TRAIN_CHECKPOINT_DUE; or it
- * could not be written: 0, and this one is dropped. Takes the stream's part, unless stretto_train_checkpoint_cut() has.
+/* Ends a checkpoint. `due` says that its state is written: it is what stretto_train_checkpoint_due() returned, or
+ * STRETTO_TRAIN_CHECKPOINT_DUE. With 0 the state could not be written, and the checkpoint is dropped. Records the
+ * stream's part, unless stretto_train_checkpoint_cut() has.
+ *
  * The rest is done in the background: flushing, and writing the stream's part. A failure there is logged, and the
- * training goes on. After STRETTO_TRAIN_CHECKPOINT_LAST the call waits until that is done, and fails where it could not
- * be; then stretto_train_batch() returns STRETTO_TRAIN_END, and stretto_train_done() reports that the training is to go
+ * training goes on. After STRETTO_TRAIN_CHECKPOINT_LAST the call waits until that is done, and fails if it could not
+ * be. Then stretto_train_batch() returns STRETTO_TRAIN_END, and stretto_train_done() reports that the training is to go
  * on in another job. */
 int stretto_train_checkpoint_end(struct stretto_train *t, int due);
 
-/* Returns the path of what this rank had saved, or where it had not, the first one that had, in the checkpoint that
- * this training goes on from, or of another ensemble that the spec has it start from; and its step. NULL and -1 where
- * the training begins at the start, with nothing. */
+/* Returns the path and the step of the state that this training goes on from. It is in a checkpoint of its own, or in
+ * one of another ensemble that the spec has it start from. It is the state of this rank, or of the first rank that had
+ * saved one. NULL and -1 if the training begins at the start, with nothing. */
 const char *stretto_train_resume(const struct stretto_train *t);
 int64_t stretto_train_resume_step(const struct stretto_train *t);
-/* Returns how many ranks saved it, or 0: where that is not stretto_train_ranks(), a batch of all ranks together has
+/* Returns how many ranks saved it, or 0. If that is not stretto_train_ranks(), a batch of all ranks together has
  * another size now, and the program may want another learning rate. */
 int stretto_train_resume_ranks(const struct stretto_train *t);
 
 /* Returns 1 once the last checkpoint of this generation of ranks is saved, else 0. */
 int stretto_train_unfinished(const struct stretto_train *t);
 
-/* Returns a word for each index of rejected_by; NULL where there is none. */
+/* Returns a word for each index of rejected_by; NULL if there is none. */
 const char *stretto_train_fault_name(int fault);
 
-/* Reports that the training has finished with success: writes the final counters where the daemon looks for them. Waits
- * until checkpoints that were ended are written. Where stretto_train_unfinished(), it reports that instead.
+/* Reports that the training has finished with success: writes the final counters, which the daemon reads. Waits until
+ * checkpoints that were ended are written. If stretto_train_unfinished(), it reports that instead.
  *
- * Where stretto_train_batch() has not returned STRETTO_TRAIN_END, the training says with this call that it has learnt
- * enough: it takes no more samples, and once all ranks are done and have ended, the daemon ends what still runs of the
- * members and starts no others. The ensemble is complete then, and tells what was not needed. Other ranks get
- * STRETTO_TRAIN_END when they have drawn what they hold. */
+ * If stretto_train_batch() has not returned STRETTO_TRAIN_END, the training says with this call that it has learnt
+ * enough. It takes no more samples. Once all ranks are done and have ended, the daemon ends the members that still run
+ * and starts no others. The ensemble is then complete, and says what was not needed. Other ranks get STRETTO_TRAIN_END
+ * when they have drawn what they hold. */
 int stretto_train_done(struct stretto_train *t);
 
 #ifdef __cplusplus

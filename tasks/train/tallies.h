@@ -18,7 +18,7 @@ struct tallies {
     size_t size;      /* of the table: a power of two, at least twice n */
 };
 
-/* Adds a value. Returns -1 where there is no memory; nothing has changed then. */
+/* Adds a value. Returns -1 if there is no memory; nothing has changed then. */
 int tallies_add(struct tallies *tallies, int64_t member, double value);
 void tallies_fini(struct tallies *tallies);
 #endif

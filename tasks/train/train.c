@@ -63,8 +63,8 @@ static void collect_stats(void *arg, struct stretto_train_stats *s)
     memcpy(s->draws, pool.draws, sizeof s->draws);
 }
 
-/* Makes malloc keep more memory, unless the user has configured it. Messages of some MiB come and go all the time, and
- * memory that malloc gives back to the system in between is faulted in again page by page, which costs as much as half
+/* Makes malloc keep more memory, unless the user has configured it. Messages of some MiB come and go all the time.
+ * Memory that malloc gives back to the system in between is faulted in again page by page, which costs as much as half
  * a copy. */
 static void keep_memory(void)
 {
@@ -78,7 +78,7 @@ static void keep_memory(void)
     mallopt(M_TRIM_THRESHOLD, 64 << 20);
 }
 
-/* Takes over what was drawn before the checkpoint; where there is none, nothing. */
+/* Takes over what was drawn before the checkpoint; if there is none, nothing. */
 static int note_drawn(struct stretto_train *t)
 {
     const struct cut *from = &t->resume.cut;
@@ -387,8 +387,8 @@ void stretto_train_copy(void *to, const void *from, size_t size)
     copy_out(to, from, size);
 }
 
-/* The training needs no more samples: if more may come, it takes and acknowledges none any more, so that members that
- * still send can tell that not all of their steps are held. */
+/* Ends reception, since the training needs no more samples. If more may come, it accepts and acknowledges none any
+ * more, so that members that still send know that not all of their steps are held. */
 static void end_reception(struct stretto_train *t)
 {
     struct pool_counters pool;

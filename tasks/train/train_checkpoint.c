@@ -70,7 +70,7 @@ struct handing {
     struct handover *handover;
 };
 
-/* A drawn sample can only be drawn again: where time is short, the next generation does without. */
+/* A drawn sample can only be drawn again: if time is short, the next generation does without. */
 static void hand_over_drawn(void *arg, struct sample *sample)
 {
     const struct handing *handing = arg;

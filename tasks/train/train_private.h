@@ -16,14 +16,14 @@
 struct stretto_train {
     struct error err;
     struct train_config config;
-    struct kept *kept; /* NULL where samples end with the process */
+    struct kept *kept; /* NULL if samples end with the process */
     struct sample_store *store;
     struct pool *pool;
     struct copies *copies;
     struct receiver *receiver;
     struct reception *reception;
     struct report *report;
-    struct saver *saver; /* this and `drawn` are NULL where no checkpoints are saved */
+    struct saver *saver; /* this and `drawn` are NULL if no checkpoints are saved */
     struct drawn *drawn;
     struct resume resume; /* what it goes on from */
     bool learning;        /* the program has got a batch, and more may come */

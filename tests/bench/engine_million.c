@@ -57,12 +57,12 @@ static int64_t succeeded(struct sim *sim, int64_t id)
     return store_tally_get(sim_store(sim), id, tally, &err) == 0 ? tally[MEMBER_SUCCEEDED] : -1;
 }
 
-static bool is_complete(struct sim *sim, int64_t id)
+static bool is_over(struct sim *sim, int64_t id)
 {
     struct ensemble_row row;
     struct error err;
 
-    return store_ensemble_get(sim_store(sim), id, &row, &err) == 1 && row.state == ENSEMBLE_COMPLETE;
+    return store_ensemble_get(sim_store(sim), id, &row, &err) == 1 && ensemble_is_over(&row);
 }
 
 static struct mark mark(struct sim *sim, int64_t id)
@@ -81,7 +81,7 @@ static void figure(const char *what, long long width, double value, const char *
     fflush(stdout);
 }
 
-/* says nothing where there are so few members that nothing changed between the two */
+/* says nothing if there are so few members that nothing changed between the two */
 static void figure_a_change(const char *what, long long width, const struct mark *from, const struct mark *to, int64_t members)
 {
     if (to->changes > from->changes)
@@ -129,13 +129,13 @@ static void report_sql(struct store *store)
 
 static int64_t submit(struct sim *sim, int64_t members, long long width)
 {
-    json_t *spec = json_pack("{s:s, s:I, s:{s:[s], s:i, s:{s:s, s:I, s:{s:[ff]}}}}", "name", "million", "width", (json_int_t)width,
-                             "members", "command", "x", "retries", 0, "parameters", "method", "halton", "count", (json_int_t)members,
+    json_t *spec = json_pack("{s:s, s:I, s:i, s:{s:[s], s:i, s:{s:s, s:I, s:{s:[ff]}}}}", "name", "million", "width", (json_int_t)width,
+                             "max_same_failures", 0, "members", "command", "x", "retries", 0, "parameters", "method", "halton", "count", (json_int_t)members,
                              "space", "p", 0.0, 1.0);
     struct error err;
     int64_t id;
 
-    if (engine_submit(sim_engine(sim), spec, NULL, &id, &err) < 0) {
+    if (sim_submit(sim, spec, &id, &err) < 0) {
         fprintf(stderr, "%s\n", err.text);
         exit(1);
     }
@@ -176,6 +176,12 @@ static int finish(struct sim *sim, const char *dir)
     return system(command) == 0 ? 0 : 1;
 }
 
+static int fail(const char *why)
+{
+    fprintf(stderr, "%s\n", why);
+    return 1;
+}
+
 /* Everything failed, and is to go again at once; then it is cancelled, with everything under way. */
 static int run_again(int64_t members, long long width)
 {
@@ -190,12 +196,12 @@ static int run_again(int64_t members, long long width)
     weather.task_fails = 1000;
     sim = start(&weather, dir);
     id = submit(sim, members, width);
-    while (succeeded(sim, id) == 0 && !is_complete(sim, id) && sim_step_ms(sim))
+    while (!is_over(sim, id) && sim_step_ms(sim))
         ;
     before = sim_engine_ns(sim);
     sim_enter(sim);
-    if (engine_resubmit(sim_engine(sim), id, failed, 1, false, &n, &err) < 0 || n != members)
-        return 1;
+    if (engine_resubmit(sim_engine(sim), id, failed, 1, false, &n, &sim_left, &err) < 0 || n != members)
+        return fail("not all members are resubmitted");
     sim_leave(sim);
     sim_turn(sim);
     figure("resubmit", width, (double)(sim_engine_ns(sim) - before) / 1e6, "ms", members);
@@ -208,8 +214,8 @@ static int run_again(int64_t members, long long width)
     figure("longest-turn-after-resubmit", width, longest, "ms", members);
     before = sim_engine_ns(sim);
     sim_enter(sim);
-    if (engine_cancel(sim_engine(sim), id, &err) < 0)
-        return 1;
+    if (engine_cancel(sim_engine(sim), id, &sim_left, &err) < 0)
+        return fail(err.text);
     sim_leave(sim);
     sim_turn(sim);
     figure("cancel", width, (double)(sim_engine_ns(sim) - before) / 1e6, "ms", members);

@@ -23,7 +23,7 @@ static int64_t submit(struct sim *sim, int64_t trials, bool stopping)
         json_object_set_new(spec, "early_stopping",
                             json_pack("{s:s, s:s, s:{s:[i, i, i, i, i], s:i}}", "rule", "asha", "metric", "loss", "rungs",
                                       "steps", 1, 3, 9, 27, 81, "reduction", 3));
-    if (engine_submit(sim_engine(sim), spec, NULL, &id, &err) < 0) {
+    if (sim_submit(sim, spec, &id, &err) < 0) {
         fprintf(stderr, "%s\n", err.text);
         exit(1);
     }

@@ -25,7 +25,7 @@ static void must(int rc)
     exit(1);
 }
 
-/* What engine/dispatch.c, job.c and outcome.c write, in their order. */
+/* Writes the same rows as engine/dispatch.c, job.c and outcome.c, in their order. */
 static void run_member(int64_t ensemble, int64_t index, int64_t now, bool fails)
 {
     struct job_row job = {.ensemble = ensemble, .adapter = "local", .size = 1, .created_ms = now};

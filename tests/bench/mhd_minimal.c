@@ -1,4 +1,4 @@
-/* What the API's speed is held against: libmicrohttpd answering every request with the same bytes, in one thread.
+/* The yardstick for the API's speed: libmicrohttpd answering every request with the same bytes, in one thread.
  * mhd-minimal SIZE: listens on a loopback port, says which, and ends with its standard input. */
 #include <microhttpd.h>
 #include <stdio.h>

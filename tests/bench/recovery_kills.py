@@ -34,7 +34,7 @@ def lines(path):
 
 
 def life(rank):
-    """What this rank's newest process has told, a line for each batch."""
+    """The lines of this rank's newest process, one for each batch."""
     told = lines("%s-rank%d" % (trace, rank))
     return told and [line for line in told if line["pid"] == told[-1]["pid"]]
 

@@ -143,7 +143,7 @@ static void take_by_stretto(struct stretto_train *t, float *batch, long warm, st
     draws = (double)drawn / (double)samples;
 }
 
-/* As fast as it goes, as tests/bench/loader_bench.py does. */
+/* Draws as fast as it goes, as tests/bench/loader_bench.py does. */
 static void take_in_a_loop(struct stretto_train *t, float *batch)
 {
     void *fields[] = {batch};

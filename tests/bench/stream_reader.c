@@ -27,7 +27,7 @@ static int fail(const char *what)
     return -1;
 }
 
-/* -1: it failed; else the socket, or 0 where the daemon has too many streams still. */
+/* -1: it failed; else the socket, or 0 if the daemon has too many streams still. */
 static int try_open(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};

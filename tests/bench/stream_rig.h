@@ -1,4 +1,5 @@
-/* What the benchmarks of the stream share: the run directory of one rank, and member processes that send to it. */
+/* The shared parts of the benchmarks of the stream: the run directory of one rank, and member processes that send to
+ * it. */
 #ifndef TESTS_BENCH_STREAM_RIG_H
 #define TESTS_BENCH_STREAM_RIG_H
 #include <stdbool.h>
@@ -41,7 +42,7 @@ void rig_over(const struct rig *rig);
 /* Replaces the process by one that removes the directory. */
 int rig_remove(const struct rig *rig);
 
-/* As that member: sends the same data in so many steps, and closes. */
+/* Acts as that member: sends the same data in so many steps, and closes. */
 void rig_send(const struct rig *rig, long member, const float *data, long steps);
 
 double now(void);

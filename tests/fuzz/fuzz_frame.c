@@ -1,4 +1,4 @@
-/* Frames of the stream. Where the first byte is odd the header gets its right checksum, or nothing behind it would ever
+/* Frames of the stream. If the first byte is odd the header gets its right checksum, or nothing behind it would ever
  * be reached. */
 #include "tests/fuzz/fuzz.h"
 

@@ -1,5 +1,5 @@
-/* What the daemon, runners and ranks read of each other: control messages, job descriptors, exit records, fields. The
- * first byte says which. */
+/* The records that the daemon, runners and ranks read of each other: control messages, job descriptors, exit records,
+ * fields. The first byte says which. */
 #include "tests/fuzz/fuzz.h"
 
 #include "tasks/proto/control.h"

@@ -6,7 +6,7 @@
 #include "daemon/spec/sizes.h"
 #include "daemon/spec/template.h"
 
-/* What the engine does with a member of an accepted spec. */
+/* Does what the engine does with a member of an accepted spec. */
 static void draw(const struct spec *spec, int64_t index, bool fits)
 {
     json_t *values = params_at(spec->params, index), *word;

@@ -410,7 +410,7 @@ def qsig(pbs, question):
         pbs.signal(job, number)
     ranges_named = [(operand, subjobs_of_range(pbs, operand)) for operand in operands]
     status, out, err = each(pbs, "qsig", [operand for operand, jobs in ranges_named if not jobs], order)
-    for operand, jobs in ranges_named:  # documented: req_signal.c: those that run; refused where none does
+    for operand, jobs in ranges_named:  # documented: req_signal.c: those that run; refused if none does
         running = [job for job in jobs if job.state == "R"]
         for job in running:
             order(job)

@@ -126,7 +126,7 @@ class Pbs:
         return sum(chunk[1] for chunk in on), sum(chunk[2] for chunk in on)
 
     def place(self, job, empty=False):
-        """Chunks of several on nodes of their own (place=scatter, Torque's nodes=N); None where there is no room."""
+        """Chunks of several on nodes of their own (place=scatter, Torque's nodes=N); None if there is no room."""
         taken, wanted = [], [(cpus, gpus) for count, cpus, gpus in job.request["chunks"] for _ in range(count)]
         for cpus, gpus in wanted:
             for node in QUEUES[job.request["queue"]]:

@@ -60,7 +60,7 @@ struct cluster {
 struct task_end {
     struct cluster *cluster;
     struct cjob *job;
-    json_t *task; /* NULL where it is about the whole job */
+    json_t *task; /* NULL if it is about the whole job */
 };
 
 /* cluster.c: the queue and its CPUs */
@@ -106,17 +106,17 @@ void points_record(struct cluster *c, const json_t *task, json_t *record);
 bool elastic_tells(const json_t *task); /* it is a rank that tells, from its beginning on, */
 void elastic_tell(struct cluster *c, const json_t *rank); /* the ranks tell how long they have waited */
 void ranks_begin(struct cluster *c, const json_t *rank);
-/* Tells whether there are ranks that take the last samples of a member; otherwise it waits for them. */
+/* Returns whether there are ranks that take the last samples of a member; otherwise it waits for them. */
 bool ranks_take(struct cluster *c, const json_t *task);
 void ranks_sent(struct cluster *c, const json_t *task); /* the attempt has told its end to them, after its samples */
 void ranks_learn(struct cluster *c, const json_t *rank); /* learns something, and perhaps saves a checkpoint */
 void ranks_get_on(struct cluster *c, const json_t *rank); /* learns all, and a batch more, and saves a checkpoint */
 bool ranks_may_save(struct cluster *c, const json_t *rank); /* tells whether the spec asks for checkpoints */
-/* Saves a checkpoint, which is a last one if the ranks end and hand over what they hold; false where the spec has
+/* Saves a checkpoint, which is a last one if the ranks end and hand over what they hold; false if the spec has
  * none. */
 bool ranks_save(struct cluster *c, const json_t *rank, bool last);
 bool ranks_are_to_end(struct cluster *c, const json_t *rank); /* tells whether another number of ranks is asked for */
-/* The ranks begin again in their job, from the newest checkpoint, with the samples that they hold; false where that
+/* The ranks begin again in their job, from the newest checkpoint, with the samples that they hold; false if that
  * would be more often than the training `may` by its descriptor. A rank fails, or is killed. */
 bool ranks_begin_again(struct cluster *c, const json_t *rank, const json_t *may);
 bool ranks_were_killed(struct cluster *c, const json_t *rank); /* they end since one of them was killed */

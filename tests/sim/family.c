@@ -11,7 +11,6 @@ int sim_follow_up(struct sim *sim, int64_t ensemble, int64_t *made, struct error
     struct engine_follow_up wish = {.states = {unfinished, failed}, .n_states = 1 + sim_random(sim, 2)};
     json_t *changes = json_object();
     bool is_new = false;
-    int64_t id = 0;
     int rc;
 
     if (sim_chance(sim, 300))
@@ -23,23 +22,27 @@ int sim_follow_up(struct sim *sim, int64_t ensemble, int64_t *made, struct error
     if (sim_chance(sim, 300))
         json_object_set_new(changes, "pack", json_integer((json_int_t)(1 + sim_random(sim, 4))));
     wish.changes = changes;
-    rc = engine_follow_up(sim_engine(sim), ensemble, &wish, &id, &is_new, err);
-    if (rc == 0 && id == 0)
-        sim_violate(sim, "a follow-up of ensemble %lld was answered, and none was named", (long long)ensemble);
-    *made = rc == 0 && is_new ? id : 0;
+    rc = engine_follow_up(sim_engine(sim), ensemble, &wish, &sim_left, &is_new, err);
+    if (rc == 0)
+        sim_check_left(sim, sim_left.id);
+    *made = rc == 0 && is_new ? sim_left.id : 0;
     json_decref(changes);
     return rc;
 }
 
-static void ignore(void *arg, int64_t root, int64_t follow_up, const struct error *failed)
+static void check_told(void *arg, int64_t root, const struct ensemble_row *follow_up, const struct error *failed)
 {
+    if (follow_up == NULL)
+        return;
+    sim_left = *follow_up;
+    sim_check_left(arg, follow_up->id);
 }
 
 int sim_follow_up_all(struct sim *sim, struct error *err)
 {
     int64_t after = 0;
 
-    return engine_follow_up_all(sim_engine(sim), NULL, 1 + (int)sim_random(sim, 3), &after, ignore, NULL, err);
+    return engine_follow_up_all(sim_engine(sim), NULL, 1 + (int)sim_random(sim, 3), &after, check_told, sim, err);
 }
 
 /* Checks that nothing of a family is followed up while anything of it is under way. */

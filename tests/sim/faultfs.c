@@ -75,7 +75,7 @@ int64_t faultfs_calls(void)
     return armed.calls;
 }
 
-/* Tells whether this call fails, where calls of `kind` are counted. */
+/* Returns whether this call fails, where calls of `kind` are counted. */
 static bool strikes(enum faultfs_kind kind)
 {
     if (armed.kind != kind || armed.paused)

@@ -25,7 +25,7 @@ void faultfs_arm(enum faultfs_kind kind, int64_t n, int64_t times);
 void faultfs_disarm(void);
 /* While paused, nothing fails and nothing is counted. */
 void faultfs_pause(bool pause);
-/* Tells whether a call has failed since it was armed, whether it is disarmed now or not. */
+/* Returns whether a call has failed since it was armed, whether it is disarmed now or not. */
 bool faultfs_struck(void);
 bool faultfs_power_is_off(void);
 /* The number of calls of the armed kind since it was armed. */

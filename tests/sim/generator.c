@@ -37,7 +37,7 @@ void generator_destroy(struct generator *generator)
     free(generator);
 }
 
-/* Returns the ensemble's place, NULL where there is no room for it. */
+/* Returns the ensemble's place, NULL if there is no room for it. */
 static struct open_ensemble *find(struct generator *generator, int64_t ensemble)
 {
     struct open_ensemble *open = &generator->ensembles[generator->n];
@@ -124,7 +124,7 @@ static void close_it(struct generator *generator, struct open_ensemble *open)
 {
     struct error ignored; /* it is tried again while it is open */
 
-    engine_close(sim_engine(generator->sim), open->id, &ignored);
+    engine_close(sim_engine(generator->sim), open->id, &sim_left, &ignored);
     sim_turn(generator->sim);
 }
 

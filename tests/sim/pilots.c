@@ -67,7 +67,7 @@ struct inner *pilots_queued(const struct node *node)
     return NULL;
 }
 
-/* Ends a job. Its records are in its tasks' directories, and mostly handed back as well. Where its runner was killed,
+/* Ends a job. Its records are in its tasks' directories, and mostly handed back as well. If its runner was killed,
  * there are none. */
 static void inner_over(struct inner *inner, int status)
 {
@@ -117,7 +117,7 @@ static void runner_dies(struct sim *sim, void *arg)
     pilots_settle(inner->node);
 }
 
-/* Removes records that were not flushed, as a crash of their node does. Where the journal does not have a record
+/* Removes records that were not flushed, as a crash of their node does. If the journal does not have a record
  * either, the outcome of its task may have been any. */
 static void lose_files(struct inner *inner)
 {
@@ -297,7 +297,7 @@ static void start_what_fits(struct node *node)
     }
 }
 
-/* Returns why the node is given back now. Where it is not, returns NULL, and sets *again to the time at which to look
+/* Returns why the node is given back now. If it is not, returns NULL, and sets *again to the time at which to look
  * again. */
 static const char *why_over(const struct node *node, int64_t *again)
 {

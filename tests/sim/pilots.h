@@ -70,8 +70,8 @@ void pilots_kill_node(struct node *node, bool crash);
 /* inbox.c */
 /* Handles a file that was written to the run directory; false: it is not in an inbox. */
 bool pilots_take(struct sim *sim, const char *path, const char *text);
-/* The journal with that path, NULL where there is none. */
+/* The journal with that path, NULL if there is none. */
 const struct text *pilots_journal(struct sim *sim, const char *path);
-/* The allocation of that job; NULL where it has not begun. */
+/* The allocation of that job; NULL if it has not begun. */
 const struct flight *pilots_of(struct sim *sim, const char *job);
 #endif

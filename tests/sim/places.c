@@ -130,7 +130,7 @@ static int64_t trainings(const struct claimant *c, size_t n, int adapter)
     return cpus;
 }
 
-/* Tells whether the ensemble may be given a place, if there is one. */
+/* Returns whether the ensemble may be given a place, if there is one. */
 static bool may_have(struct sim *sim, const struct claimant *all, size_t n, const struct claimant *c)
 {
     int slots = sim_slots(sim, c->adapter);

@@ -9,10 +9,10 @@
  * the
  *                      checkpoint that it began with
  * TRAINING//begun-gG: the item of that checkpoint, or null; with "whole", its members and attempts TRAINING//left-gG:
- * "further" is true where generation G left a checkpoint that is further than that, "last" where it
+ * "further" is true if generation G left a checkpoint that is further than that, "last" where it
  *                    has saved a last one: it takes no more samples
  * TRAINING//restarts-gG: "n" is how often its ranks have begun again in their job, "failures", "losses" and "from" as in
- *                    restarts.json; "killed" is true where they ended then since one was killed TRAINING//whole: a map from each
+ *                    restarts.json; "killed" is true if they ended then since one was killed TRAINING//whole: a map from each
  * checkpoint's name to the members that are whole in it, with their attempts TRAINING//learnt: a map from each
  * checkpoint's name to what it has learnt of members; a last one holds more TRAINING//dropped: the names of checkpoints
  * that were left behind when the training was resubmitted; also "" if it is

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The mistakes that a spec may have: the place, and the value that stands there instead, or NULL where nothing does. */
+/* The mistakes that a spec may have: the place, and the value that stands there instead, or NULL if nothing does. */
 static const struct mistake {
     const char *object, *key, *value;
 } mistakes[] = {
@@ -112,7 +112,7 @@ void refuse_spec(struct sim *sim, const json_t *good, uint64_t salt)
     snprintf(at, sizeof at, "%s/%s", mistake->object, mistake->key);
     snprintf(what, sizeof what, "a spec with %s %s", at, mistake->value ? mistake->value : "left out");
     calls_begin(sim);
-    rc = engine_submit(sim_engine(sim), spec, NULL, &id, &err);
+    rc = sim_submit(sim, spec, &id, &err);
     check(sim, what, rc, &err, at);
     json_decref(spec);
 }
@@ -133,16 +133,16 @@ void refuse_verb(struct sim *sim, int64_t ensemble, uint64_t salt)
     calls_begin(sim);
     salt = mixed(salt) % 8;
     switch (salt) {
-    case 0: rc = engine_pause(engine, nowhere, "", &err); break;
-    case 1: rc = engine_resume(engine, nowhere, &err); break;
-    case 2: rc = engine_cancel(engine, nowhere, &err); break;
-    case 3: rc = engine_resize(engine, nowhere, 3, ENGINE_SHRINK_NOW, "over the Unix socket", &err); break;
-    case 4: rc = engine_resubmit(engine, nowhere, &failed, 1, false, &n, &err); break;
-    case 5: rc = engine_resubmit_member(engine, ensemble, 1000000, false, &n, &err); break;
-    case 6: rc = engine_follow_up(engine, nowhere, &wish, &n, &made, &err); break;
+    case 0: rc = engine_pause(engine, nowhere, "", &sim_left, &err); break;
+    case 1: rc = engine_resume(engine, nowhere, &sim_left, &err); break;
+    case 2: rc = engine_cancel(engine, nowhere, &sim_left, &err); break;
+    case 3: rc = engine_resize(engine, nowhere, 3, ENGINE_SHRINK_NOW, "over the Unix socket", &sim_left, &err); break;
+    case 4: rc = engine_resubmit(engine, nowhere, &failed, 1, false, &n, &sim_left, &err); break;
+    case 5: rc = engine_resubmit_member(engine, ensemble, 1000000, false, &n, &sim_left, &err); break;
+    case 6: rc = engine_follow_up(engine, nowhere, &wish, &sim_left, &made, &err); break;
     default:
         wish.changes = json_pack("{s:i}", "width", 0);
-        rc = engine_follow_up(engine, ensemble, &wish, &n, &made, &err);
+        rc = engine_follow_up(engine, ensemble, &wish, &sim_left, &made, &err);
         json_decref((json_t *)wish.changes);
     }
     if (rc < 0 || salt != 7 || made) /* otherwise the follow-up exists already, and is the answer */

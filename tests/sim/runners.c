@@ -68,7 +68,7 @@ static bool leaves_checkpoints(struct cluster *c, const struct cjob *job)
     return checkpoints_any(cluster_get(c, job->dir, "job.json"));
 }
 
-/* Returns the attempt's name in the ledger; NULL where the task is no attempt of a member, or there is no ledger. */
+/* Returns the attempt's name in the ledger; NULL if the task is no attempt of a member, or there is no ledger. */
 static char *key_of(struct cluster *c, const json_t *task)
 {
     const char *attempt = json_string_value(json_object_get(json_object_get(task, "env"), "STRETTO_ATTEMPT"));
@@ -155,7 +155,7 @@ static void end_later(struct cluster *c, struct cjob *job, json_t *task, int64_t
     sim_at(c->sim, when, task_ends, end);
 }
 
-/* Returns how long a job lasts at least. Where places are counted it is a second, because the number of jobs that may
+/* Returns how long a job lasts at least. If places are counted it is a second, because the number of jobs that may
  * wait ahead depends on it. */
 static int64_t shortest(const struct cluster *c)
 {
@@ -185,7 +185,7 @@ static void ranks_say(struct cluster *c, struct cjob *job, const char *dir, cons
     runner_nudge(c, job->name, ENGINE_LOOK_STREAM);
 }
 
-/* A rank dies. Tells whether all go on in their job. */
+/* A rank dies. Returns whether all go on in their job. */
 static bool ranks_survive(struct cluster *c, struct cjob *job, const json_t *task)
 {
     json_t *desc = cluster_get(c, job->dir, "job.json");
@@ -198,7 +198,7 @@ static bool ranks_survive(struct cluster *c, struct cjob *job, const json_t *tas
     return true;
 }
 
-/* Returns the outcome of the ranks of a job, which end together; NULL where they go on. */
+/* Returns the outcome of the ranks of a job, which end together; NULL if they go on. */
 static const char *ranks_outcome(struct cluster *c, struct cjob *job, const json_t *task)
 {
     const char *dir = json_string_value(json_object_get(json_object_get(task, "env"), "STRETTO_TRAINING_DIR"));
@@ -240,7 +240,7 @@ static void write_ends(struct cluster *c, struct cjob *job, const json_t *task, 
     }
 }
 
-/* Returns the outcome of a task whose time is over by itself; NULL where it goes on. */
+/* Returns the outcome of a task whose time is over by itself; NULL if it goes on. */
 static const char *own_outcome(struct cluster *c, struct cjob *job, const json_t *task)
 {
     const char *outcome = job->cancelled ? "cancelled"
@@ -253,7 +253,7 @@ static const char *own_outcome(struct cluster *c, struct cjob *job, const json_t
     return strcmp(outcome, "succeeded") != 0 || ranks_take(c, task) ? rungs_outcome(task, outcome) : NULL;
 }
 
-/* Tells whether the member goes on because its test says so. */
+/* Returns whether the member goes on because its test says so. */
 static bool is_held(struct cluster *c, const struct cjob *job, const json_t *task)
 {
     const char *only = sim_faults_of(c->sim)->only_ends;
@@ -364,7 +364,7 @@ static void kill_runner(struct sim *sim, void *arg)
     task_end_free(end);
 }
 
-/* Returns the running job of that name, and its cluster; NULL where there is none. */
+/* Returns the running job of that name, and its cluster; NULL if there is none. */
 static struct cjob *running(struct sim *sim, const char *name, struct cluster **c)
 {
     for (int i = 0; i < SIM_ADAPTERS; i++) {

@@ -47,7 +47,7 @@ static enum adapter_state said(struct cluster *c, struct cjob *job)
         job->lie = sim_chance(c->sim, 500) ? ADAPTER_JOB_UNKNOWN : ADAPTER_JOB_ENDED;
         job->lie_until = now + (int64_t)sim_random(c->sim, job->lie == ADAPTER_JOB_ENDED ? 4000 : 40000);
         if (job->state == ADAPTER_JOB_QUEUED && job->wait_prev == NULL && sim_chance(c->sim, 300))
-            /* so that a second job of its name, where there is one, starts first */
+            /* so that a second job of its name, if there is one, starts first */
             job->held_ms = now + 2 * USELESS_MS;
         if (job->state == ADAPTER_JOB_QUEUED && sim_chance(c->sim, 200)) {
             job->lie = ADAPTER_JOB_RUNNING;
@@ -362,7 +362,7 @@ static void cluster_poll(struct adapter *a, const struct adapter_job *jobs, size
     answer_later(c, q);
 }
 
-/* The engine's job of that name; NULL where its scheduler has lied of it, or it needs no order. */
+/* The engine's job of that name; NULL if its scheduler has lied of it, or it needs no order. */
 static const struct live_job *cancelled_job(struct cluster *c, const struct cjob *job)
 {
     struct engine *engine = sim_engine(c->sim);

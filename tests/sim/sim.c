@@ -102,6 +102,34 @@ struct engine *sim_engine(struct sim *sim)
     return sim->engine;
 }
 
+struct ensemble_row sim_left;
+struct training_row sim_left_training;
+
+void sim_check_left(struct sim *sim, int64_t ensemble)
+{
+    const struct ensemble_row *left = &sim_left;
+    struct ensemble_row row;
+    struct error err;
+
+    if (store_ensemble_get(sim->store, ensemble, &row, &err) != 1)
+        sim_violate(sim, "ensemble %lld was changed, and cannot be read", (long long)ensemble);
+    else if (left->id != row.id || left->state != row.state || strcmp(left->name, row.name) != 0 ||
+             strcmp(left->reason, row.reason) != 0 || strcmp(left->adapter, row.adapter) != 0 ||
+             left->intake != row.intake || left->count != row.count || left->width != row.width ||
+             left->next_index != row.next_index || left->root != row.root || left->parent != row.parent ||
+             left->after != row.after || left->created_ms != row.created_ms || left->ended_ms != row.ended_ms ||
+             strcmp(left->paused_by, row.paused_by) != 0 || left->paused_ms != row.paused_ms)
+        sim_violate(sim, "a call about ensemble %lld gives another row than it has stored", (long long)ensemble);
+}
+
+int sim_submit(struct sim *sim, const json_t *spec, int64_t *id, struct error *err)
+{
+    if (engine_submit(sim->engine, spec, NULL, &sim_left, err) < 0)
+        return -1;
+    *id = sim_left.id;
+    return 0;
+}
+
 struct store *sim_store(struct sim *sim)
 {
     return sim->store;
@@ -329,7 +357,7 @@ static int open_store(struct sim *sim)
             return -1;
         }
         /* Nobody else has it open: its locks are kept, which takes a tenth of the time less than to take them for each
-         * statement. Where files fail by design, locks are among what fails. */
+         * statement. If files fail by design, locks are among what fails. */
         if (strcmp(sqlite3_vfs_find(NULL)->zName, "unix") == 0)
             sqlite3_exec(sim->store->db, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL);
         if (!sim->faults.tidy) /* watching takes time for each row, which long runs cannot afford */

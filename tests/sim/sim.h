@@ -88,12 +88,19 @@ void sim_boot(struct sim *sim);
 void sim_crash(struct sim *sim);
 void sim_outlive(struct sim *sim); /* no commit kills the daemon any more */
 struct engine *sim_engine(struct sim *sim);
+/* Where calls give the rows as they leave them, for tests that look at the store instead. */
+extern struct ensemble_row sim_left;
+extern struct training_row sim_left_training;
+/* Checks that a call that has succeeded has left the ensemble in the store as `sim_left` says. */
+void sim_check_left(struct sim *sim, int64_t ensemble);
+/* Submits a spec without a file of parameters. */
+int sim_submit(struct sim *sim, const json_t *spec, int64_t *id, struct error *err);
 struct store *sim_store(struct sim *sim);
 
-/* Ends the turn of the loop with a commit. Returns -1 where the commit failed, or the daemon died in it. */
+/* Ends the turn of the loop with a commit. Returns -1 if the commit failed, or the daemon died in it. */
 int sim_turn(struct sim *sim);
 
-/* Lets the next event happen, and ends the turn. Returns false where nothing will ever happen any more. */
+/* Lets the next event happen, and ends the turn. Returns false if nothing will ever happen any more. */
 bool sim_step(struct sim *sim);
 
 /* Lets all events of the next millisecond happen before it ends the turn, as in a busy daemon. */
@@ -108,7 +115,7 @@ void sim_check_queues(struct sim *sim);
 int sim_cancels(const struct sim *sim); /* orders to cancel a job, obeyed or not */
 int sim_polls_in_silence(const struct sim *sim); /* how often a silent scheduler was asked in vain */
 
-/* Asks for a follow-up of an ensemble, or of all, as a user might at any time. Returns 0 and sets *made (0 where there
+/* Asks for a follow-up of an ensemble, or of all, as a user might at any time. Returns 0 and sets *made (0 if there
  * is none), or -1. The turn must be ended afterwards. */
 int sim_follow_up(struct sim *sim, int64_t ensemble, int64_t *made, struct error *err);
 int sim_follow_up_all(struct sim *sim, struct error *err);
@@ -151,9 +158,10 @@ void cluster_drop_all(struct cluster *cluster); /* the daemon is gone: its quest
 /* Returns the outcome of each attempt that the clusters ran: a map from "ENSEMBLE.INDEX.ATTEMPT" to its outcome, or
  * "running". */
 json_t *sim_ledger(struct sim *sim);
-/* Tells whether the attempt, "ENSEMBLE.INDEX.ATTEMPT", left a checkpoint that is further than the one it began with. */
+/* Returns whether the attempt, "ENSEMBLE.INDEX.ATTEMPT", left a checkpoint that is further than the one it began 
+ * with. */
 bool sim_got_further(struct sim *sim, const char *attempt);
-/* Tells whether the scheduler ever said that the job had ended, or refused it. */
+/* Returns whether the scheduler ever said that the job had ended, or refused it. */
 bool sim_told_ended(struct sim *sim, const char *job);
 bool cluster_told_ended(const struct cluster *cluster, const char *job);
 
@@ -184,9 +192,9 @@ void watch_pilots(struct sim *sim);
 void watch_pilots_end(struct sim *sim);
 
 /* Functions of ranks.c: what is true of trainings. */
-/* Tells whether all is in the checkpoint that the member sent up to the end of that attempt. */
+/* Returns whether all is in the checkpoint that the member sent up to the end of that attempt. */
 bool sim_is_whole(struct sim *sim, int64_t ensemble, int64_t member, int64_t attempt, const char *checkpoint);
-/* Tells whether all that came to the generation, or was learnt in the checkpoint that it began with. */
+/* Returns whether all that came to the generation, or was learnt in the checkpoint that it began with. */
 bool sim_has_samples(struct sim *sim, int64_t ensemble, int generation, int64_t member, int64_t attempt);
 /* Returns the directory of an ensemble's training, to be freed. */
 char *sim_training_dir(struct sim *sim, int64_t ensemble);
@@ -196,7 +204,7 @@ void sim_resubmitted(struct sim *sim, const char *training, const char *from, bo
 /* Returns how often the ranks of the generation have begun again in their job. */
 int64_t sim_restarts(struct sim *sim, int64_t ensemble, int generation);
 bool sim_was_killed(struct sim *sim, int64_t ensemble, int generation); /* its ranks ended since one was killed */
-/* Tells whether the generation left a checkpoint that is further than the one that it began with. */
+/* Returns whether the generation left a checkpoint that is further than the one that it began with. */
 bool sim_left_further(struct sim *sim, int64_t ensemble, int generation);
 
 /* Functions of runners.c. */
@@ -211,7 +219,7 @@ void watch_trainings_end(struct sim *sim);
 /* Functions of watch_elastic.c. */
 void watch_elastic_store(struct sim *sim);
 void watch_elastic_end(struct sim *sim);
-/* Tells whether the policy of an elastic ensemble, and not a user, decides on its width. */
+/* Returns whether the policy of an elastic ensemble, and not a user, decides on its width. */
 bool watch_elastic_owns_width(struct sim *sim, int64_t ensemble);
 
 /* Functions of watch_hosts.c: are called when the daemon gives an order to cancel a job, and when it writes a file. */
@@ -228,7 +236,7 @@ void watch_rungs(struct sim *sim); /* decides anew who is promoted, and compares
 
 /* Functions of points.c. */
 json_t *points_command(void); /* the command of members that report a metric as they run */
-/* Returns what is in such a file of points now, to be freed; NULL where there is nothing. */
+/* Returns what is in such a file of points now, to be freed; NULL if there is nothing. */
 char *points_text(struct sim *sim, const char *path);
 void watch_points(struct sim *sim); /* decides anew who is stopped, and compares */
 

@@ -126,7 +126,7 @@ static void add_elastic(struct sim *sim, json_t *spec)
     json_object_set_new(spec, "elastic", elastic);
 }
 
-/* Tells whether the ensemble may start its members first. Where the daemon gives out the places it may not, since
+/* Returns whether the ensemble may start its members first. If the daemon gives out the places it may not, since
  * members that wait for their training would hold all of them. */
 static bool may_begin_with_members(struct sim *sim, const json_t *spec)
 {

@@ -73,7 +73,8 @@ bool users_submit(struct users *users)
     }
     refuse_spec(sim, spec, users->seed + (uint64_t)sim_now(sim));
     calls_begin(sim);
-    if (engine_submit(sim_engine(sim), spec, NULL, &acc->id, &err) == 0) {
+    if (sim_submit(sim, spec, &acc->id, &err) == 0) {
+        sim_check_left(sim, acc->id);
         note(sim, acc, true);
         users->n += acc->known;
     } else if (strcmp(err.pointer, "/after/ensemble") == 0) { /* it has failed, or was cancelled */
@@ -159,7 +160,7 @@ static int keep_left(void *arg, const struct member_row *row)
     return 0;
 }
 
-/* The last of those that could go again; where there is none, its index is -1. */
+/* The last of those that could go again; if there is none, its index is -1. */
 static struct member_row last_left(struct sim *sim, const struct accepted *acc)
 {
     struct member_row last = {.index = -1};
@@ -230,7 +231,7 @@ static int resubmit_training(struct sim *sim, const struct accepted *acc, struct
     memcpy(out->from, picked.row.name, sizeof out->from);
     if (wish.afresh)
         out->from[0] = '\0';
-    rc = engine_resubmit_training(sim_engine(sim), row.id, &wish, err);
+    rc = engine_resubmit_training(sim_engine(sim), row.id, &wish, &sim_left_training, err);
     if (wish.number > 0 && picked.row.damaged && rc == 0)
         sim_violate(sim, "training %lld goes on from checkpoint %s, which is damaged", (long long)row.id,
                     picked.row.name);
@@ -245,14 +246,14 @@ static int resize_training(struct sim *sim, const struct accepted *acc, struct e
     if (rc <= 0)
         return rc < 0 ? -1 : error_set(err, "training_over", "there is none");
     return engine_resize_training(sim_engine(sim), row.id, 1 + (int64_t)sim_random(sim, 3), "over the Unix socket",
-                                  err);
+                                  &sim_left_training, err);
 }
 
 static int cancel_member(struct sim *sim, struct accepted *acc, struct error *err)
 {
     int64_t index = sim_chance(sim, 700) ? (int64_t)sim_random(sim, 40) : some_member(sim, acc);
     bool cancelled;
-    int rc = engine_cancel_member(sim_engine(sim), acc->id, index, &cancelled, err);
+    int rc = engine_cancel_member(sim_engine(sim), acc->id, index, &cancelled, &sim_left, err);
 
     if (rc == 0 && cancelled && index == acc->again)
         acc->again_after = 0;
@@ -275,16 +276,16 @@ static void any_verb(struct sim *sim, struct accepted *acc)
     refuse_verb(sim, acc->id, (uint64_t)sim_now(sim));
     calls_begin(sim);
     switch (verb) {
-    case 0: rc = engine_cancel(engine, acc->id, &err); break;
+    case 0: rc = engine_cancel(engine, acc->id, &sim_left, &err); break;
     case 1:
-    case 2: rc = engine_pause(engine, acc->id, "over the Unix socket", &err); break;
+    case 2: rc = engine_pause(engine, acc->id, "over the Unix socket", &sim_left, &err); break;
     case 3:
-    case 4: rc = engine_resume(engine, acc->id, &err); break;
+    case 4: rc = engine_resume(engine, acc->id, &sim_left, &err); break;
     case 5:
-    case 6: rc = engine_resize(engine, acc->id, width, ENGINE_SHRINK_LATER, "over the Unix socket", &err); break;
+    case 6: rc = engine_resize(engine, acc->id, width, ENGINE_SHRINK_LATER, "over the Unix socket", &sim_left, &err); break;
     case 7:
-    case 8: rc = engine_resize(engine, acc->id, width, ENGINE_SHRINK_NOW, "over the Unix socket", &err); break;
-    case 9: rc = engine_resubmit_member(engine, acc->id, some_member(sim, acc), sim_chance(sim, 300), &n, &err); break;
+    case 8: rc = engine_resize(engine, acc->id, width, ENGINE_SHRINK_NOW, "over the Unix socket", &sim_left, &err); break;
+    case 9: rc = engine_resubmit_member(engine, acc->id, some_member(sim, acc), sim_chance(sim, 300), &n, &sim_left, &err); break;
     case 12:
     case 13:
     case 14: rc = cancel_member(sim, acc, &err); break;
@@ -292,12 +293,14 @@ static void any_verb(struct sim *sim, struct accepted *acc)
     case 16: rc = resubmit_training(sim, acc, &resubmitted, &err); break;
     case 17:
     case 18: rc = resize_training(sim, acc, &err); break;
-    default: rc = engine_resubmit(engine, acc->id, states, 2, sim_chance(sim, 300), &n, &err); break;
+    default: rc = engine_resubmit(engine, acc->id, states, 2, sim_chance(sim, 300), &n, &sim_left, &err); break;
     }
     if (rc < 0 && !is_refusal(&err) && (strncmp(err.code, "store_", 6) != 0 || !commits_fail(sim)))
         sim_violate(sim, "a call was refused: %s: %s", err.code, err.text);
     if (rc < 0)
         calls_refused(sim, &err);
+    if (rc == 0 && verb < 15)
+        sim_check_left(sim, acc->id);
     note(sim, acc, rc == 0 || is_refusal(&err));
     if (rc == 0 && resubmitted.dir != NULL)
         sim_resubmitted(sim, resubmitted.dir, resubmitted.from, acc->known);
@@ -351,7 +354,7 @@ static void follow_up(struct users *users)
     note(sim, acc, true);
     users->n += acc->known;
     if (acc->known && sim_chance(sim, 150)) /* before it has all of its members */
-        note(sim, acc, engine_cancel(sim_engine(sim), acc->id, &err) == 0);
+        note(sim, acc, engine_cancel(sim_engine(sim), acc->id, &sim_left, &err) == 0);
 }
 
 void users_call(struct users *users)
@@ -377,12 +380,12 @@ void users_resume_all(struct users *users)
     struct error err;
 
     for (size_t i = 0; i < users->n && sim_engine(sim) != NULL; i++) {
-        int rc = engine_resume(sim_engine(sim), users->accepted[i].id, &err);
+        int rc = engine_resume(sim_engine(sim), users->accepted[i].id, &sim_left, &err);
 
         note(sim, &users->accepted[i], rc == 0 || is_refusal(&err));
     }
     for (int64_t id = 1; id <= last && sim_engine(sim) != NULL; id++)
-        if (!is_accepted(users, id) && engine_resume(sim_engine(sim), id, &err) == 0)
+        if (!is_accepted(users, id) && engine_resume(sim_engine(sim), id, &sim_left, &err) == 0)
             sim_turn(sim);
 }
 
@@ -398,6 +401,6 @@ void users_give_up_stages(struct users *users)
                                  "AND t.state = 'unfinished' AND t.n > t.handed)");
     struct error err;
 
-    if (id > 0 && engine_cancel(sim_engine(sim), id, &err) == 0)
+    if (id > 0 && engine_cancel(sim_engine(sim), id, &sim_left, &err) == 0)
         sim_turn(sim);
 }

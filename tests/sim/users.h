@@ -10,7 +10,7 @@ struct users;
 struct users *users_create(struct sim *sim, uint64_t seed);
 void users_destroy(struct users *users);
 
-/* Submit an ensemble, and end the turn. It counts as accepted only if the turn was committed. Returns false where it
+/* Submit an ensemble, and end the turn. It counts as accepted only if the turn was committed. Returns false if it
  * has to be submitted again. */
 bool users_submit(struct users *users);
 /* Returns whether any was accepted, so that there is something to call about. */

@@ -11,7 +11,7 @@
  * is up */
 #define SINCE "//late"
 
-/* Tells whether an attempt has ended for good. One that was killed may have been put back into the queue by its
+/* Returns whether an attempt has ended for good. One that was killed may have been put back into the queue by its
  * scheduler. */
 static bool has_ended(struct sim *sim, const char *attempt)
 {

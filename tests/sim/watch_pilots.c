@@ -160,7 +160,7 @@ static int64_t last_wait(struct sim *sim, const struct live_ensemble *ens)
     return sim_number(sim, sql);
 }
 
-/* Tells whether the ensemble has, or has requested, an allocation in which its members can run. Another one must be
+/* Returns whether the ensemble has, or has requested, an allocation in which its members can run. Another one must be
  * requested in good time, before the last one takes no more members: by as much as the last one waited. A daemon that
  * was started anew knows only those that are not over. */
 static bool is_provided(struct sim *sim, const struct live_ensemble *ens)

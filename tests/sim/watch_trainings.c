@@ -69,7 +69,7 @@ static void was_killed(sqlite3_context *context, int n, sqlite3_value **values)
                                                sqlite3_value_int(values[1])));
 }
 
-/* SQL function: returns the outcome in the exit record of a generation's first rank; NULL where it left none. */
+/* SQL function: returns the outcome in the exit record of a generation's first rank; NULL if it left none. */
 static void rank_outcome(sqlite3_context *context, int n, sqlite3_value **values)
 {
     struct sim *sim = sqlite3_user_data(context);

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What stretto.torch.Checkpoints saves while the training goes on: a copy of the state, in the format of torch.save().
+# Checkpoints of stretto.torch.Checkpoints while the training goes on: a copy of the state, in the format of
+# torch.save().
 TEST_LIMIT=240
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with PyTorch and NumPy"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Where there is a GPU: members and ranks get it, batches reach it whole, and what was on it is saved, and goes on.
+# If there is a GPU: members and ranks get it, batches reach it whole, and what was on it is saved, and goes on.
 # (Without one, nothing of this is tried. STRETTO_TEST_PYTHON: a Python with PyTorch for CUDA, where configure has found
 # another.)
 TEST_LIMIT=400

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What heat2d refuses, and how it says so: in one line, the last on stderr, which the exit record takes as the reason.
+# The options that heat2d refuses, and its message: one line, the last on stderr, which the exit record has as the
+# reason.
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 
 [ -n "${STRETTO_MPIEXEC:-}" ] || skip_all "built without MPI"

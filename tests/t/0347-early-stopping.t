@@ -11,7 +11,7 @@ echo '{"adapters": {"local": {"slots": 6}}}' >"$T/config.json"
 start() { start_daemon --config "$T/config.json"; }
 start
 
-# What is wrong is refused with its place.
+# A wrong spec is refused with the place of the mistake.
 spec() { # CHANGES
 	jq -n --arg trial "$(realpath "$srcdir/tests/t/rung-trial.py")" --arg log "$T/steps" --argjson n "$TRIALS" '{name: "asha", width: 6,
 		members: {command: ["python3", $trial, "54", $log], parameters: {grid: {x: [range($n)]}},
@@ -71,7 +71,7 @@ is "$(awk '{ if ($2 != last[$1] + 1) print; last[$1] = $2 }' "$T/steps" | head -
 is "$(jq -c '[.[] | select(.value - (.index * 7 % 11 / 11 + (.index * 5 % 13) / .step) | fabs > 0.001)]' "$T/arrivals.json")" "[]" \
 	"the value of each is that of its step"
 
-# What users see of it
+# Early stopping as users see it
 api GET "/v1/ensembles/$id/rungs" >"$T/rungs.json"
 is "$(jq -c '[.rungs[] | [.rung, .step, .under_way]]' "$T/rungs.json")" "[[1,2,0],[2,6,0],[3,18,0],[4,54,0]]" "the rungs are told"
 is "$(jq -c '[.rungs[] | [.arrived, .promoted, .best.value]]' "$T/rungs.json")" \

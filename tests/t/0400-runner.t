@@ -64,7 +64,8 @@ is "$r/7.8/exit.json" '.reason == "cannot start \"no-such-launcher\": not found 
 is "$r/ended.json" '.version == 1 and .time > 0' 'ended.json'
 [ "$(stat -c %a "$r/7.0" "$r/7.0/exit.json" | tr '\n' ' ')" = '700 600 ' ]; ok $? 'directories are 0700, records 0600'
 
-# What a task leaves may lie behind links, but nothing is told of what has taken the place of its output.
+# Files that a task leaves may lie behind links, but nothing is reported of a link that has taken the place of its
+# output.
 mkdir "$tmp/there"; echo x >"$tmp/there/r.npz"; echo secret >"$tmp/there/said"
 job links 60 2 '[{id: "7.0", argv: ["ln", "-s", "'"$tmp"'/there/r.npz", "r.npz"], success_file: "r.npz"},
   {id: "7.1", argv: ["ln", "-s", "'"$tmp"'/there", "out"], success_file: "out/r.npz"},

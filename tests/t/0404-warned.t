@@ -67,8 +67,8 @@ job renamed 1 'cd "$STRETTO_CHECKPOINT_DIR"; echo x >part; mv part a-1.ckpt
 ended renamed
 is "$(outcome renamed)" "succeeded 0: " "a checkpoint that is renamed into place is in the books while its program runs"
 
-# What a process of the task writes after its first one has ended is waited for, within the grace. It ignores SIGTERM
-# from its start on, since the first process may have ended before the other one runs.
+# Files of a process that outlives the first one of its task are waited for, within the grace. It ignores SIGTERM from
+# its start on, since the first process may have ended before the other one runs.
 job lingers 1 'trap "" TERM; sh -c "while kill -0 $$ 2>/dev/null; do sleep 0.1; done; sleep 0.5; cd \"\$STRETTO_CHECKPOINT_DIR\"
 	echo x >part; mv part a-9.ckpt" & exit 0'
 ended lingers

@@ -20,7 +20,7 @@ outcome() { jq -c '[.outcome, .exit_code, .signal, .rung, .reason]' "$T/$1/7.0/e
 steps='say() { echo "{\"step\": $1, \"loss\": $2}" >>"$STRETTO_METRICS"; }
 ever() { while :; do sleep 0.1; done; }
 '
-# Those that run until they are told
+# Tasks that run until they get a signal
 job warned . "$steps"'trap "exit 0" USR1; say 8 5; say 9 4.5; say 10 1; ever'
 job told 'del(.checkpoint.signal)' "$steps"'say 9 4.5; say 12 1; ever'
 job last '.tasks[0].last = true | .metrics.success = "loss" | .metrics.at_most = 2' "$steps"'trap "exit 3" USR1; say 9 1.5; say 10 1; ever'

@@ -53,7 +53,7 @@ is "$(keyed one "${spec/2\}/1\}}") $(jq -r .code "$T/body")" "409 idempotency_co
 is "$(keyed two '{"name": 1}') $(jq -r .code "$T/body")" "422 spec_wrong_type" "a refused body"
 is "$(keyed two "$spec") $(replayed) $(jq -r .id "$T/body")" "201  2" "does not use the key up"
 
-# What was answered is there after a crash, and the key still knows it.
+# An answered submission is there after a crash, and the key still has it.
 code=$(keyed three "$spec")
 kill_daemon
 start_daemon
@@ -76,7 +76,7 @@ id=$(api POST /v1/ensembles "$(jq -c --arg n "$name" '.name = $n' <<<"$spec")" |
 is "$(api GET "/v1/ensembles/$id" | jq -r .name)" "$name" "a name comes back as it was given"
 for i in 1 2 3 4 5; do wait_ensemble "$i" 60; done
 
-# Of the end of each runner the thread is told that started the process from which they come: a worker, if it took
+# The end of each runner is reported to the thread that started the process from which it comes: a worker, if it took
 # signals.
 open=0
 for thread in "/proc/$DAEMON_PID/task"/*; do

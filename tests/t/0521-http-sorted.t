@@ -77,7 +77,7 @@ by_rate() { curl -s -m 300 --unix-socket "$SOCKET" "http://stretto/v1/ensembles?
 ok "the greatest first" jq -e '. == (sort | reverse)' <<<"$(by_rate desc)"
 ok "or the least" jq -e '. == sort' <<<"$(by_rate asc)"
 
-# What lists are sorted by is what the points say.
+# Lists are sorted by what the points say.
 for id in 1 2 4; do
 	training=$(api GET "/v1/ensembles/$id" | jq .training.id)
 	is "$(api GET "/v1/trainings/$training" | jq -c "[.metrics.train_loss, .metric_ranges.train_loss.min, .metric_ranges.train_loss.max]")" \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What is served is what api/openapi.yaml says: every described path has its route, every reply fits its schema.
+# The API is as api/openapi.yaml describes it: every described path has its route, every reply fits its schema.
 . "${srcdir:-.}/tests/t/lib.sh"
 
 checker=
@@ -136,7 +136,7 @@ for i in $(api GET /v1/ensembles | jq '.ensembles[].id'); do
 	api POST "/v1/ensembles/$i/cancel" >"$T/out"
 	wait_ensemble "$i" 60
 done
-# What was cancelled while under way has left the machine before the daemon does.
+# A job that was cancelled while under way has left the machine before the daemon does.
 wait_for 30 '[ "$(left_behind | wc -l)" -le 2 ]' # itself, and the process that stands by to become runners
 
 done_testing

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What must outlive a crash of the host is on the disk before anything relies on it: files before they get their names,
-# names before the next step, the database's log before the database, and the database before its log begins anew.
+# Files that must outlive a crash of the host are on the disk before anything relies on them: files before they get
+# their names, names before the next step, the database's log before the database, and the database before its log
+# begins again.
 . "${srcdir:-.}/tests/t/lib.sh"
 
 durable=$builddir/tests/t/.libs/durable.so

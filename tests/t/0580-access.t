@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Who gets in over TCP: every role at every route; tokens that are wrong, expired or revoked; names that are not ours;
-# TLS.
+# Access over TCP: every role at every route; tokens that are wrong, expired or revoked; names that are not ours; TLS.
 TEST_LIMIT=180
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What others on the machine could see, and what messages on the control socket can do.
+# The things that other users of the machine can see, and the effects that messages on the control socket can have.
 TEST_LIMIT=180
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

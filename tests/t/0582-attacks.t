@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What those try who should not get in, or not that far: another user of the machine, requests that are none, requests
-# that are two, paths that lead elsewhere, bodies that are bombs, tokens that are no longer good. Nothing changes by it,
-# and it is logged without flooding the log.
+# Attempts by those who should not get in, or not that far: another user of the machine, requests that are none,
+# requests that are two, paths that lead elsewhere, bodies that are bombs, tokens that are no longer good. They change
+# nothing, and are logged without flooding the log.
 TEST_LIMIT=400
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
@@ -212,7 +212,7 @@ fi
 rm "$STATE/run/e$ID/members/0/0/a1/stdout"
 mv "$T/kept" "$STATE/run/e$ID/members/0/0/a1/stdout"
 
-# Nor does one that replaces a directory above its output, in any way in which output is shown.
+# A user who replaces a directory above its output is shown nothing either, in any way in which output is shown.
 echo '{"name": "l", "members": {"command": ["sh", "-c", "echo its output; echo its error >&2; exit 1"], "retries": 0, "parameters": {"grid": {"i": [0]}}}}' >"$T/spec.json"
 L=$(submit "$T/spec.json")
 ok "there is another ensemble" wait_ensemble "$L" 60

@@ -107,7 +107,7 @@ print("sent", flush=True)
 print(s.recv(12).decode(), flush=True)
 EOF
 mkfifo "$T/ask"
-# a stranger that asks while the daemon is stopped; fails where the daemon had been rid of him by then, on a machine
+# a stranger that asks while the daemon is stopped; fails if the daemon had been rid of him by then, on a machine
 # that stood still
 ask_late() {
 	python3 "$T/ask.py" "$PORT" "$reader" <"$T/ask" >"$T/asked" 2>&1 &

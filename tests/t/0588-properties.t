@@ -33,7 +33,7 @@ pid=$DAEMON_PID
 is $? 0 "every answer is as /openapi.json says" || true
 sed 's/^/# /' properties.out | tail -n 60
 is "$(api_status GET /readyz) $(kill -0 "$pid" && echo lives)" "200 lives" "the daemon lives on"
-# Whatever the requests have started ends with the test: a pilot of theirs would wait a minute for more.
+# Everything that the requests have started ends with the test: a pilot of theirs would wait a minute for more.
 for id in $(api GET '/v1/ensembles?limit=1000' | jq '.ensembles[].id'); do api POST "/v1/ensembles/$id/cancel" >cancelled; done
 live() { for state in intent submitted running; do api GET "/v1/jobs?limit=1&adapter=local&state=$state" | jq '.jobs[]'; done; }
 ok "what they started can be cancelled" wait_for 60 '[ -z "$(live)" ]'

@@ -242,8 +242,7 @@ is "$(head -1000 "$T/story" | md5sum)" "$(page '' | md5sum)" "who read nothing u
 is "$(jq .id "$T/story" | md5sum)" "$(seq "$(wc -l <"$T/story")" | md5sum)" "also what no socket held so long"
 ok "which is more than one does" test $(($(wc -c <"$T/story") + 36 * $(wc -l <"$T/story"))) -gt 230000 # id: and event: lines
 
-# What a stream catches up with is read in pieces of 512 events: around that many, and then what follows, nothing is
-# lost.
+# A stream catches up in pieces of 512 events: around that many, and then with those that follow, nothing is lost.
 newest=$(api GET '/v1/events?limit=1' | jq .newest)
 catch_up() { echo "?after=$((newest - $1))=$(($1 + $2))"; }
 mkdir "$T/each"
@@ -341,7 +340,7 @@ wait $follow || rc=$?
 ok "who follows is told that this was not the end" test $rc -ne 0
 wait $listener
 
-# What is forgotten is told as a gap.
+# Forgotten events are reported as a gap.
 echo '{"heartbeat": "1s", "keep_events": "2s"}' >"$T/config.json"
 start_daemon --config "$T/config.json"
 touch "$HOME/over"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What each attempt used, and when it was queued, started and ended: in lists of members, in members, and by command.
+# The resources that each attempt used, and when it was queued, started and ended: in lists of members, in members, and
+# by command.
 . "${srcdir:-.}/tests/t/lib.sh"
 
 start_daemon

@@ -62,10 +62,11 @@ is "$(page /web/../app.js --path-as-is) $(page /web/) $(page /web/data/../app.js
 is "$(grep -o -h -E '(src|href)="[^"]*"' page.html | grep -v -E '="(web/([a-z]+/)?[a-z_]+\.[a-z]+|#.*)"')" "" "its URLs are relative"
 is "$(cd "$srcdir/web" && grep -n -E 'https?://' ./*.html ./*.css ./*.js {data,widgets,views}/*.js | grep -v 'http://www.w3.org/2000/svg')" "" "and none is of another site"
 is "$(cd "$srcdir/web" && grep -n -E 'innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|new Function|style=' ./*.html ./*.js {data,widgets,views}/*.js)" "" "text is only ever put in as text"
+page /web/data/tables.js >status
 kinds=$(cd "$srcdir" && grep -r -h -o -E '"(ensemble|members?|attempt|training)\.[a-z_]+"' --include='*.c' daemon | tr -d '"' | sort -u)
-for kind in $kinds; do grep -q "'$kind'" "$srcdir/web/data/live.js" || echo "$kind"; done >unheard
+for kind in $kinds; do grep -q "'$kind'" body || echo "$kind"; done >unheard
 is "$(cat unheard)" "" "it hears of all $(wc -w <<<"$kinds") kinds of events"
-modules=$(cd "$srcdir/web" && printf '%s\n' *.js {data,widgets,views}/*.js | sort)
+modules=$(cd "$srcdir/web" && printf '%s\n' *.js {data,widgets,views}/*.js data/tables.js | sort)
 is "$(grep -o 'web/[a-z_/]*\.js' page.html | sed 's|web/||' | sort)" "$modules" "all modules are asked for at once"
 
 # What is from npm is what the lock file names

@@ -15,7 +15,7 @@ for factor in 1 20; do
 		training: {streams: "optional", command: ["python3", $rank, "12", $factor, ($t + "/more")], ranks: 1, retries: 1, fields: {f: {dtype: "float32", shape: [2]}}}}' >spec.json
 	submit spec.json >/dev/null
 done
-# Of the second generation the daemon has taken two moments that differ, whenever it comes to look.
+# The daemon has taken two moments of the second generation that differ, whenever it looks.
 for id in 1 2; do
 	wait_for 60 "[ \"\$(api GET /v1/trainings/$id/history | jq -c '.moments[-1] | [.generation, .batches]')\" = '[2,180]' ]" || bail "training $id does not get on"
 done

@@ -75,7 +75,7 @@ done <<'E'
 3|events --kind typo|no events of the kind "typo", as ensemble.complete is one
 3|status --state failled|must be running, paused, complete, cancelled or failed
 3|status --sort naem|must be created, name, state, progress, rate, or last:, min: or max:
-3|members 2 --state dead|must be pending, submitted, running, succeeded, failed, unfinished, cancelled or stopped
+3|members 2 --state dead|must be pending, submitted, 
 3|jobs --state done|must be intent, submitted, running or ended, not "done"
 3|jobs --adapter lokal|must be .*local.*, not "lokal"
 3|resubmit 2 --state faild|failed, unfinished or stopped can be resubmitted, not "faild"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What needs a person is told however many ensembles came after it, by the API and in the overview; a member that waits
-# for its next attempt says until when.
+# Ensembles that need a person are shown by the API and in the overview, however many ensembles came after them; a
+# member that waits for its next attempt says until when.
 TEST_LIMIT=240 MANY_RUNNERS=1
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

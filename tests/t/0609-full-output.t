@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Each command fails where what it prints cannot be written: a script that keeps half a table must learn of it.
+# Each command fails if what it prints cannot be written: a script that keeps half a table must learn of it.
 . "${srcdir:-.}/tests/t/lib.sh"
 
 [ -c /dev/full ] || skip_all "no /dev/full"

@@ -33,6 +33,17 @@ for page in docs/internals.md tests/README.md CONTRIBUTING.md; do
 	done)" "" "$page names functions that are there"
 done
 
+# The states of members are those of the table, in the words and the order that it has.
+states=$(sed -n 's/^ *X([A-Z]*, "\([a-z]*\)".*/.It Cm \1/p; s/^ *"\(.*\)").*/\1/p' "$srcdir/common/member_state.h")
+is "$(sed -n '/^\.Fl -state :/,/^\.El/{/^\.\(Fl\|Bl\|El\)/d;p}' "$srcdir/docs/man/stretto.1")" "$states" "stretto(1) has the states of members"
+is "$(sed -n 's/^\.It Cm //p' <<<"$states" | while read -r state; do
+	grep -q -E "^- \*\*([a-z]+, )*$state\b" "$srcdir/docs/glossary.md" || echo "$state"
+done)" "" "and so has the glossary"
+
+# So are the policies of buffers.
+policies=$(sed -n 's/^#define BUFFER_POLICIES(X) //p' "$srcdir/tasks/proto/buffer_policies.h" | grep -o '[a-z]*' | sort)
+is "$(sed -n '/^\.It Cm policy/,/^Default/s/^\.Ql \([a-z]*\).*/\1/p' "$srcdir/docs/man/stretto-spec.5" | sort)" "$policies" "stretto-spec(5) has the policies of buffers"
+
 page=$srcdir/docs/man/stretto.1
 for command in $(stretto --help | sed -n 's/^  \([a-z-]*\) .*/\1/p'); do
 	ok "stretto(1) has $command" grep -q "^\.It Ic $command\b" "$page"

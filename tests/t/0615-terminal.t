@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What people see at a terminal: ages, colours unless NO_COLOR is set, tables no wider than it is, families as one; and
-# what programs get through a pipe: the same without escapes, and JSON as the API has it.
+# The output at a terminal: ages, colours unless NO_COLOR is set, tables no wider than it is, families as one. And the
+# output through a pipe: the same without escapes, and JSON as the API has it.
 . "${srcdir:-.}/tests/t/lib.sh"
 export LC_ALL=C.UTF-8 TERM=xterm
 

@@ -4,7 +4,7 @@ TEST_LIMIT=400
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 
-# What `make install` would put there: headers, library, stretto-adapter.pc.
+# The files that `make install` would put there: headers, library, stretto-adapter.pc.
 prefix=$T/prefix
 mkdir -p "$prefix/include" "$prefix/lib/pkgconfig"
 cp -r "$builddir/include/stretto" "$prefix/include/"

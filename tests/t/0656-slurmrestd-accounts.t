@@ -70,7 +70,7 @@ succeeded "$one" 1 "of one"
 reasons() { for member in $(seq 0 $(($2 - 1))); do api GET "/v1/ensembles/$1/members/$member" | jq -r '.attempts[0] | .outcome + ": " + .reason'; done | sort; }
 is "$(reasons "$two" 2)" "lost: the runner was lost: no exit record was left; Slurm: FAILED
 lost: the runner was lost: no exit record was left; Slurm: NODE_FAIL" "why their first jobs ended"
-# Where the accounts gave no answer when it was first missed, nobody knew of an end, and the same attempt was submitted
+# If the accounts gave no answer when it was first missed, nobody knew of an end, and the same attempt was submitted
 # again.
 unanswered=$(grep -c 'what became of jobs that Slurm has forgotten cannot be looked up' "$DAEMON_LOG")
 like "$(reasons "$one" 1)" "^lost: the job ended before it started: cancelled before it started\$$([ "$unanswered" = 0 ] || echo '|^succeeded: $')" "why its did"

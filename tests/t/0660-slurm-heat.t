@@ -14,7 +14,7 @@ PLAIN_PYTHON=yes
 . "$srcdir/tests/t/blocks.sh"
 slurm_start
 
-# What only a test needs, and the chapter has not: jobs bear the test's mark.
+# Only a test needs this, and the chapter has it not: jobs bear the test's mark.
 slurm_config
 mkdir configured
 program configured/strettod "$(command -v strettod) --config $T/config.json"

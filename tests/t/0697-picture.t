@@ -10,7 +10,7 @@ TEST_LIMIT=${PICTURE_LIMIT:-400}
 [ -x "$builddir/examples/heat/heat2d" ] || skip_all "heat2d is not built (no MPI)"
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with PyTorch and NumPy"
 
-# What the README shows: before its first heading of a section, and there
+# The pictures that README shows: before its first heading of a section, and there
 for name in $(sed '/^## /q' "$srcdir/README.md" | grep -o 'docs/[a-z-]*\.webp' | sort -u); do
 	is "$(head -c 4 "$srcdir/$name")$(head -c 12 "$srcdir/$name" | tail -c 4)" RIFFWEBP "$name is there, and a picture"
 	pictures="${pictures:-} ${name#docs/}"

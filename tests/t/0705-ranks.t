@@ -76,7 +76,7 @@ like "$(field .training.reason)" 'rank [01] failed' "and names the rank"
 like "$(cat "$RUN/e$ID"/training/g1/rank?/stderr)" 'another process is rank [01] .*must not start processes by mpiexec' \
 	"which says what it does not do"
 
-# Where both ends were opened all the same, as by processes that do so one after the other, meeting is what tells.
+# Both ends may have been opened even so, as by processes that do so one after the other. Then the meeting shows it.
 cat >"$T/meet.py" <<'END'
 import datetime, sys, types, torch.distributed
 from stretto.distributed import _meet

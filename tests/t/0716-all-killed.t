@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The main job, in which everything is killed: the daemon at chosen calls, runners at theirs, members and launchers at
-# random. It ends with the books of an undisturbed run. Where a training loses a rank or its runner, that is told.
+# random. It ends with the books of an undisturbed run. If a training loses a rank or its runner, that is told.
 TEST_LIMIT=300 MANY_RUNNERS=1
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 . "$srcdir/tests/t/kills.sh"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Of two ranks, one fails of itself while members send to it, another is killed: the training begins anew each time, all
+# One of two ranks fails of itself while members send to it, another is killed. The training begins again each time, all
 # members go again, and the last generation has used every time step. The daemon is there, or is not.
 TEST_LIMIT=200
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
@@ -11,7 +11,7 @@ ALL_THERE=$((4 * STEPS + 3 * STEPS / 2))
 echo detect_leaks=1 >"$T/asan.stream-member"
 db() { sqlite3 -readonly "$STATE/stretto.db" "$1"; }
 
-# What an attempt that was stopped has left is not gone on with: its first steps are lost.
+# Files of an attempt that was stopped are not gone on with: its first steps are lost.
 cat >"$T/member.sh" <<'EOF2'
 [ -z "${STRETTO_RESUME:-}" ] || exit 9
 echo "$STRETTO_ATTEMPT" >"$STRETTO_CHECKPOINT_DIR/part"

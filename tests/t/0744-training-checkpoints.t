@@ -45,7 +45,7 @@ is "$(jq -c '[.checkpoint.dir, .checkpoint.every, .checkpoint.before, .checkpoin
 	"[\"$RUN/training/checkpoints\",300,120,2,null]" "ranks learn where checkpoints are, and when they are due"
 is "$(ensemble '[.training.checkpoint, .training.resumed_from, .training.failures]')" '[null,null,0]' "there is none at first"
 
-# Of five members that have succeeded three are whole in the files of both ranks. The rest goes again. (Later, both name
+# Three of five members that have succeeded are whole in the files of both ranks. The rest goes again. (Later, both name
 # the second attempts of those that have had one.)
 say 1 "save g1-s10 1 0,1,2,8 0,1,2,3" "save g1-s20 2 0,1,2,3 0,2,1,4,7" die
 reaches 2 5

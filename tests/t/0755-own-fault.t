@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What a member does to itself costs it retries, so that it is not tried again and again: it removes its directory, or
-# kills its runner. A runner that is stopped is killed, with what it has started, before the member runs again.
+# Damage that a member does to itself costs it retries, so that it is not tried again and again: it removes its
+# directory, or kills its runner. A runner that is stopped is killed, with what it has started, before the member runs
+# again.
 TEST_LIMIT=120
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 echo '{"adapters": {"local": {"slots": 4, "stopped": "2s"}}}' >config.json

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Of two ranks of PyTorch's DistributedDataParallel one raises, and later is stopped, while the other one waits for it
-# in a collective call: it is blamed each time, both begin again where they were, and no sample is lost or learnt from
+# One of two ranks of PyTorch's DistributedDataParallel raises, and later is stopped, while the other one waits for it
+# in a collective call. It is blamed each time, both begin again where they were, and no sample is lost or learnt from
 # twice.
 TEST_LIMIT=400 PLAIN_PYTHON=yes
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

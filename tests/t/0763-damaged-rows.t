@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Whatever stands in the database, the daemon refuses it with a sentence or goes on: no value, in any column, makes it
-# abort. A part of the cases is tried; STRETTO_DAMAGE=1 tries all of them.
+# The daemon refuses a damaged database with a sentence, or goes on: no value, in any column, makes it abort. A part of
+# the cases is tried; STRETTO_DAMAGE=1 tries all of them.
 TEST_LIMIT=600
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

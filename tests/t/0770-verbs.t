@@ -218,6 +218,51 @@ status_is 0 "stretto resubmit ID.INDEX" stretto resubmit "$ID.1"
 wait_ensemble "$ID" 40
 status_is 3 "stretto resubmit of what succeeded" stretto resubmit "$ID.0"
 status_is 2 "stretto resubmit of nothing" stretto resubmit
+
+# --- an answer is what a GET shows right after, while nothing goes on: one ensemble has all slots
+# same METHOD PATH BODY OBJECT [PLACE]: the answer, or what it has in this place, is that object
+same() {
+	api "$1" "$2" "$3" | jq -e "${5:-.}" >"$T/answered" || bail "$1 $2: $(cat "$T/api.body")"
+	api GET "$4" | jq -e . >"$T/got" || bail "GET $4: $(cat "$T/api.body")"
+	ok "$1 $2 answers what a GET shows" diff "$T/answered" "$T/got"
+}
+spec 2 "exit 1"
+AGAIN=$(submit "$T/spec.json") GONE=$(submit "$T/spec.json")
+wait_ensemble "$AGAIN" 40
+wait_ensemble "$GONE" 40
+spec 8 "exec sleep 1000"
+HOG=$(submit "$T/spec.json")
+wait_for 20 '[ "$(ID=$HOG get .members.running)" = 8 ]' || bail "the slots are not taken"
+spec 4 true '.width = 2 | .members.parameters = {open: ["i"]}'
+E=/v1/ensembles/$((HOG + 1))
+same POST /v1/ensembles "$(cat "$T/spec.json")" "$E"
+jq --argjson hog "$HOG" '.after = {ensemble: $hog}' "$T/training.json" >"$T/spec.json"
+W=/v1/ensembles/$((HOG + 2))
+same POST /v1/ensembles "$(cat "$T/spec.json")" "$W"
+TRAINING=/v1/trainings/$(api GET "$W" | jq .training.id)
+while read -r method path body object place; do
+	same "$method" "$path" "$body" "$object" "$place"
+done <<X
+POST $E/pause {} $E
+POST $E/resume {} $E
+PATCH $E {"width":7} $E
+POST $E/close {} $E
+PATCH $TRAINING {"ranks":2} $TRAINING
+POST $W/members/1/cancel {} $W .ensemble
+POST $W/cancel {} $W
+POST $W/cancel {} $W
+POST $TRAINING/resubmit {"from":"start"} $TRAINING
+POST /v1/ensembles/$AGAIN/members/0/resubmit {} /v1/ensembles/$AGAIN .ensemble
+POST /v1/ensembles/$AGAIN/resubmit {} /v1/ensembles/$AGAIN .ensemble
+POST /v1/ensembles/$GONE/follow-up {"states":["failed"]} /v1/ensembles/$((HOG + 3))
+POST /v1/ensembles/$GONE/follow-up {"states":["failed"]} /v1/ensembles/$((HOG + 3))
+X
+TOKEN=$(api POST /v1/tokens '{"role": "reader"}' | jq .id)
+same DELETE "/v1/tokens/$TOKEN" '' /v1/tokens "{tokens: [.], next: null}"
+same DELETE "/v1/tokens/$TOKEN" '' /v1/tokens "{tokens: [.], next: null}"
+for ID in $AGAIN $((HOG + 3)) $((HOG + 2)) $HOG; do
+	call cancel >"$T/out"
+done
 stop_daemon
 is "$DAEMON_STATUS" 0 "the daemon ends cleanly"
 done_testing

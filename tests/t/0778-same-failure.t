@@ -1,6 +1,6 @@
 #!/bin/bash
-# Where the first members all fail in the same way, the rest is not started: the ensemble is paused and says why, and
-# goes on when the cause is mended. Members that fail in different ways, or succeed, stop nothing.
+# If the first members all fail in the same way, the rest is not started: the ensemble is paused and says why, and goes
+# on when the cause is removed. Members that fail in different ways, or succeed, stop nothing.
 MANY_RUNNERS=1
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
@@ -22,8 +22,8 @@ SAME='the first [0-9]+ members that ended have all failed in the same way \(cann
 like "$(cat out)" "ensemble 1 s: paused.*: $SAME.*stretto resume 1" "and reports why"
 is "$(get 1 '[.state, .notice.code, .notice.text == .reason]')" '["paused","held",true]' "the ensemble is held for that reason"
 like "$(stretto status 1)" "paused: $SAME" "status tells it"
-# How many jobs are on their way when the first failures are known depends on the machine. Without the guard there would
-# be 1,200.
+# The number of jobs on their way when the first failures are known depends on the machine. Without the guard there
+# would be 1,200.
 ok "300 members did not make a job each" test "$(db 'SELECT count(*) FROM job')" -lt 300
 is "$(db "SELECT count(*) FROM event WHERE kind = 'ensemble.paused' AND json_extract(detail, '$.reason') LIKE '%no such file%'")" 1 "one event bears it"
 status_is 1 "waiting for it ends, too" stretto wait 1

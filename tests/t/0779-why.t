@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Why an ensemble does not go on: the same sentence in the API, `stretto status` and `stretto wait`: who takes the
-# slots, who has paused it, and who waits for whom. (test_engine_notice has all causes, in virtual time.)
+# The reason why an ensemble does not go on: the same sentence in the API, `stretto status` and `stretto wait`, about
+# who takes the slots, who has paused it, and who waits for whom. (test_engine_notice has all causes, in virtual time.)
 . "${srcdir:-.}/tests/t/lib.sh"
 
 echo '{"adapters": {"local": {"slots": 1}}}' >config.json

@@ -1,6 +1,6 @@
 /* ask DIR SOCKET METHOD PATH [BODY | @FILE]: one request to a daemon, for api() of lib.sh, which makes thousands of
  * them: curl takes ten times as long to start. The body of the answer goes to standard output and to DIR/api.body, its
- * status to DIR/api.status, which is 000 where there is no whole answer; then the exit status is 1. */
+ * status to DIR/api.status, which is 000 if there is no whole answer; then the exit status is 1. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -45,7 +45,7 @@ static void add_string(struct text *text, const char *string)
     add(text, string, strlen(string));
 }
 
-/* Until its end; 0 where that was reached. */
+/* Until its end; 0 if that was reached. */
 static int add_from(struct text *text, int fd)
 {
     char piece[65536];

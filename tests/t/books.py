@@ -98,7 +98,7 @@ class Daemon:
 
 
 class Books:
-    """What was acknowledged, and what the daemon may have lost since it said so."""
+    """The acknowledged changes, and those that the daemon may have lost since it said so."""
 
     def __init__(self, dice):
         self.dice = dice
@@ -139,7 +139,7 @@ class Books:
         return found
 
     def check_results(self, ids):
-        """Whatever has succeeded has run, with the command of its own ensemble, in the job that it names."""
+        """Every member that has succeeded has run, with the command of its own ensemble, in the job that it names."""
         with open(RAN, encoding="ascii") as file:
             ran = {tuple(line.split()) for line in file}
         for id in ids:

@@ -41,7 +41,7 @@ static int first_step(void)
     return step;
 }
 
-/* The number in it is that of the step with which the next attempt begins. False where the disk is full. */
+/* The number in it is that of the step with which the next attempt begins. False if the disk is full. */
 static bool leave_checkpoint(int next)
 {
     char part[4096], path[4096];
@@ -66,7 +66,7 @@ static bool is_due(void)
     return warned || stretto_checkpoint_due(stream, 0);
 }
 
-/* Who was told by the signal alone that its time is over has not finished. */
+/* Ends the stream. A member that learnt only from the signal that its time is over has not finished. */
 static int stop(void)
 {
     if (stretto_checkpoint_due(stream, 0))

@@ -12,7 +12,7 @@
 MEMBERS=${MEMBERS:-12} STEPS=${STEPS:-60}
 SAMPLES=$((MEMBERS * STEPS))
 
-# chaos_disk: the state directory gets a small file system of its own, which can be filled. Where that is not permitted
+# chaos_disk: the state directory gets a small file system of its own, which can be filled. If that is not permitted
 # no disk is full.
 CHAOS_DISK=
 chaos_disk() {

@@ -98,7 +98,7 @@ class Browser:
             self.complaints.append(f"log: {entry['text']} {entry.get('url', '')}")
 
     def js(self, expression):
-        """Its value. Where the address has just become another one, the page has heard of that before."""
+        """Its value. If the address has just become another one, the page has heard of that before."""
         try:
             self.call("Runtime.evaluate", expression="globalThis.hasHeard?.()", awaitPromise=True)
         except RuntimeError:  # the page is about to be another one
@@ -131,7 +131,7 @@ class Browser:
             self.until("!globalThis.isLeft")
 
     def click(self, selector):
-        """With the mouse, in its middle, as soon as it is there. Where something else has come under the mouse meanwhile, since the page
+        """With the mouse, in its middle, as soon as it is there. If something else has come under the mouse meanwhile, since the page
         goes on, that does not hear of it, and the mouse is pressed anew; so it is where the element has moved before the mouse was
         released. An element that stays, was pressed and does not get the click is not pressed again."""
         element = f"document.querySelector({json.dumps(selector)})"

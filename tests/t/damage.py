@@ -49,7 +49,7 @@ def cases():
 
 
 def damage(table, column, value):
-    """without the checks of the schema, as a disk would; False where the file format has no such value"""
+    """without the checks of the schema, as a disk would; False if the file format has no such value"""
     path = STATE + "/stretto.db"
     db = open_db(path)
     kept = db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' OR (name = ? AND type = 'table')", (table,)).fetchall()

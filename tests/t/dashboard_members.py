@@ -8,7 +8,7 @@ import json, os, subprocess, urllib.parse
 import chromium
 from dashboard_tools import COUNTS, api, browser, click, comes_to, equal, fits, folder, get, heading, js, link, path, point, quiet, run, settled, tell, until
 
-NAMES = ["pending", "submitted", "running", "succeeded", "failed", "unfinished", "cancelled", "stopped"]
+NAMES = get("/openapi.json")["components"]["schemas"]["MemberState"]["enum"]
 ROWS = "[...document.querySelectorAll('.members tbody tr')].map(r => Number(r.dataset.key))"
 GRID = "document.querySelector('.map')?.grid"
 READY = f"{GRID}?.wish?.states && !{GRID}.frame && document.querySelector('.grid').dataset.level !== undefined"
@@ -244,7 +244,8 @@ def table():
     click(".map + details summary")
     shown = until("""(() => { const rows = [...document.querySelectorAll('.ranges tbody tr')];
         return rows.length > 0 && rows.map(r => [r.querySelector('a').innerText, ...[...r.querySelectorAll('td')].map(c => Number(c.innerText))]); })()""")
-    codes, order = states(2), ["succeeded", "stopped", "unfinished", "failed", "cancelled", "running", "submitted", "pending"]
+    codes, order = states(2), js("[...document.querySelectorAll('.ranges thead th')].slice(1).map(e => e.innerText)")
+    equal(sorted(order), sorted(NAMES), "a table has a column for each state")
     wanted = []
     for first in range(0, 540, 50):
         part = codes[first:first + 50]

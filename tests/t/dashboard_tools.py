@@ -82,7 +82,6 @@ def visible(text):
 
 browser = chromium.Browser(program, folder)
 js, until, click = browser.js, browser.until, browser.click
-STATES = ["succeeded", "stopped", "unfinished", "failed", "cancelled", "running", "submitted", "pending"]
 COUNTS = "Object.fromEntries([...document.querySelectorAll('.counts li')].map(e => [e.dataset.key, Number(e.querySelector('b').innerText.replaceAll(',', ''))]))"
 
 

@@ -68,7 +68,7 @@ static void note(const char *event, const char *path)
     note_file(event, path, &st);
 }
 
-/* "" where it has none. */
+/* "" if it has none. */
 static void path_of(int fd, char path[4096])
 {
     char name[64];

@@ -16,9 +16,9 @@ family() { api GET "/v1/ensembles/$1" | jq -c "$2"; }
 is_over() { [ "$(family "$1" '[(.family // .).state, (.family // .).members.unfinished]')" = '["complete",0]' ]; }
 newest_is_complete() { [ "$(family "$1" '(.family // .).state')" = '"complete"' ]; }
 
-# What must hold of a family whose members all succeeded, and does not: ROOT MEMBERS EPOCHS. One that was interrupted
-# computes the epoch again in which that was, and one more for each checkpoint of its own that was cut in half (a line
-# with its index in cuts); of one that did not stop by itself, what it wrote last may not be whole.
+# Prints what is wrong with a family whose members all succeeded: ROOT MEMBERS EPOCHS. One that was interrupted computes
+# the epoch again in which that was, and one more for each checkpoint of its own that was cut in half (a line with its
+# index in cuts); of one that did not stop by itself, what it wrote last may not be whole.
 family_faults() {
 	local i result in_family="ensemble IN (SELECT id FROM ensemble WHERE id = $1 OR root = $1)"
 	seq 1 "$3" >"$T/wanted"
@@ -59,7 +59,7 @@ family_cron() {
 		sleep "$1"
 	done
 }
-# What such calls may have said, and did not: prints nothing where they were as they are to be
+# Prints which answers of such calls were wrong; nothing if all were right
 family_cron_faults() {
 	grep -v '^stretto:' "$T/cron.err"
 	grep -v -E '^ensemble [0-9]+ follows up [0-9]+: [0-9]+ members, (running|paused|complete)$' "$T/cron.out"
@@ -67,7 +67,7 @@ family_cron_faults() {
 }
 
 # family_cut ROOT: while the daemon is down, the newest checkpoint of a member that waits for a follow-up is cut in
-# half, where it has another one. 1 where there is none.
+# half, where it has another one. 1 if there is none.
 family_cut() {
 	local index path size
 	while IFS='|' read -r index path size _; do

@@ -1,4 +1,4 @@
-"""gpu.py CASE: what stretto.torch does where there is a GPU."""
+"""gpu.py CASE: what stretto.torch does if there is a GPU."""
 
 import sys
 
@@ -117,7 +117,7 @@ def memory_is_given_back():
 
 
 def does_without_locked_memory():
-    """What was refused leaves no error behind for what PyTorch does next."""
+    """A refused call leaves no error behind for PyTorch's next one."""
     taken = _snapshot._allocate(8 << 20, GPU)
     _snapshot._pin(taken, GPU)  # a second time, which CUDA refuses
     assert torch.ones(1000, device=GPU).sum().item() == 1000

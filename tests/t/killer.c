@@ -29,7 +29,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* What a runner calls, and how often about; half of the lots fall on these, the others on any call. */
+/* The calls of a runner, and about how often it makes them; half of the lots fall on these, the others on any call. */
 static const struct {
     const char *function;
     long n;

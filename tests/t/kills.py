@@ -68,7 +68,7 @@ class Driver:
         self.process = subprocess.Popen(self.o.daemon, env=env, stdin=subprocess.DEVNULL)
 
     def ready(self, seconds):
-        """Wait until it answers that it is ready; false where it died before."""
+        """Wait until it answers that it is ready; false if it died before."""
         until = time.monotonic() + seconds * PATIENCE
         while self.process.poll() is None:
             try:
@@ -83,7 +83,7 @@ class Driver:
         return False
 
     def plan(self):
-        """Where the next life ends: at a call, or ("") at a moment."""
+        """The place where the next life ends: at a call, or ("") at a moment."""
         if self.random.random() < 0.15:
             return ""
         call = self.random.choice(list(CALLS))
@@ -199,7 +199,7 @@ class Driver:
                 return found
 
     def check_http(self, books):
-        """What HTTP tells is what is stored."""
+        """HTTP reports what is stored."""
         states, members = {}, {}
         for e in self.list("/v1/ensembles", "ensembles"):
             states[e["state"]] = states.get(e["state"], 0) + 1

@@ -157,7 +157,7 @@ def read_ledger(world):
 
 
 def check_ledger(world, db):
-    """What the members saw themselves, against what the store says of them."""
+    """The members' own notes, against those of the store."""
     runs = read_ledger(world)
     attempts = {(e, i, n): (outcome, job, started, ended) for e, i, n, outcome, job, started, ended in rows(
         db, """SELECT a.ensemble, idx, number, outcome, j.name, a.started, a.ended FROM attempt a

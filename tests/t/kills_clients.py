@@ -151,7 +151,7 @@ class Client(threading.Thread):
         self.error = None
 
     def ask(self, method, url, body=None, key=None, wanted=()):
-        """Status and body, or None where no answer came. With a key, until it comes."""
+        """Status and body, or None if no answer came. With a key, until it comes."""
         while True:
             try:
                 with self.world.passing():

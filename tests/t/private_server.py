@@ -159,7 +159,7 @@ def become_parent_of_all(parent):
 
 
 def end_all():
-    """Whatever signals come now."""
+    """End everything; signals are ignored from here on."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     kill_all()

@@ -261,7 +261,8 @@ def requests(draw):
                 query.append(("file", draw(files)))
         elif draw(one_in_three):
             value = draw(odd_values if draw(odd) else from_schema(p["schema"]))
-            (query if p["in"] == "query" else headers).append((p["name"], str(value)))
+            value = ",".join(value) if p.get("explode") is False and isinstance(value, list) else str(value)
+            (query if p["in"] == "query" else headers).append((p["name"], value))
     if draw(odd):
         query.append((draw(odd_names), draw(texts)))
     if draw(odd):

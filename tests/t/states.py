@@ -4,8 +4,6 @@
 # differs.
 import http.client, json, socket, sys, time
 
-CODES = "0123456"
-NAMES = ["pending", "submitted", "running", "succeeded", "failed", "unfinished", "cancelled", "stopped"]
 
 
 class Unix(http.client.HTTPConnection):
@@ -22,6 +20,9 @@ def get(where):
     connection.request("GET", where)
     reply = connection.getresponse()
     return reply.status, reply.headers, reply.read()
+
+
+NAMES = json.loads(get("/openapi.json")[2])["components"]["schemas"]["MemberState"]["enum"]
 
 
 def whole():
@@ -48,7 +49,7 @@ while True:
         continue
     assert status == 200, (status, body)
     for index, state in answer["members"].items():
-        copy[int(index)] = CODES[NAMES.index(state)]
+        copy[int(index)] = str(NAMES.index(state))
     told += len(answer["members"])
     event = answer["event"]
     if over and not answer["more"]:

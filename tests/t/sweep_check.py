@@ -2,7 +2,7 @@
 
     sweep_check.py SOCKET ENSEMBLE [PARAMETER]
 
-Asks `stretto report` for rows and tables, grouped by the parameter (workers), and fails where a rank, an area, the best run of a group or
+Asks `stretto report` for rows and tables, grouped by the parameter (workers), and fails if a rank, an area, the best run of a group or
 the fate of a run is another one. It is for members with one attempt each.
 """
 

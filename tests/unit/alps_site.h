@@ -57,7 +57,7 @@ static inline const char *site_path(const char *name)
     return path;
 }
 
-/* Tells whether the file is there, and has these words. */
+/* Returns whether the file is there, and has these words. */
 static inline bool has_words(const char *name, const char *words)
 {
     struct error err;

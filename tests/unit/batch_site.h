@@ -49,7 +49,7 @@ void site_command(const char *name, const char *script);
  * accounts. */
 void site_slurm_commands(void);
 /* Makes all commands of OpenPBS, or of Torque. Jobs have the ids 7.server, 8.server, …, and qstat prints the file
- * "listed", or no jobs where there is none. */
+ * "listed", or no jobs if there is none. */
 void site_pbs_commands(const char *version);
 char *site_asked(const char *name); /* one line for each call; to be freed; "": it was never called */
 unsigned site_count_asked(const char *name);

@@ -8,7 +8,7 @@ extern const struct adapter_ops *ops;
 extern struct harness h; /* opened and closed around each test */
 extern char line[256];   /* a buffer for lines that tasks write */
 
-/* Tells whether the file dir/name exists. */
+/* Returns whether the file dir/name exists. */
 bool is_there(const char *dir, const char *name);
 
 /* Tests in conformance_runs.c. */

@@ -1,4 +1,4 @@
-/* What every adapter that starts runners must do: jobs end when they are to, with all that they started. */
+/* Requirements for every adapter that starts runners: jobs end when they are to, with all that they started. */
 #include "common/timefmt.h"
 #include "tests/unit/conformance.h"
 

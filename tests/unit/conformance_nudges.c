@@ -35,7 +35,7 @@ static void assert_nudge(int fd, const struct harness_job *job, enum control_wha
     assert_int_equal(message.what, what);
 }
 
-/* As a batch system on another host would start it. */
+/* The runner is started as a batch system on another host would start it. */
 void a_runner_nudges_where_to_look(void **state)
 {
     struct harness_job job;

@@ -1,4 +1,5 @@
-/* What every adapter that starts runners must do: jobs wait for their turn, and what can never have one is refused. */
+/* Requirements for every adapter that starts runners: jobs wait for their turn, and jobs that can never have one are
+ * refused. */
 #include "tests/unit/conformance.h"
 
 #include <stdio.h>

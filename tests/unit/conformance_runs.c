@@ -1,4 +1,4 @@
-/* What every adapter that starts runners must do: jobs run, once, and what they are is told. */
+/* Requirements for every adapter that starts runners: jobs run, once, and their states are reported. */
 #include "tests/unit/conformance.h"
 
 #include <signal.h>

@@ -49,7 +49,7 @@ void submit(int count, int pack, json_t *more)
 
     json_object_update(spec, more);
     json_decref(more);
-    if (engine_submit(sim_engine(sim), spec, NULL, &id, &err) < 0)
+    if (sim_submit(sim, spec, &id, &err) < 0)
         fail_msg("%s %s", err.pointer, err.text);
     json_decref(spec);
 }

@@ -34,7 +34,7 @@ void faulty_clear_dir(void); /* leaves no database in it */
 
 /* Opens another connection, on the usual file system. */
 sqlite3 *look(const char *file);
-char *text_of(sqlite3 *db, const char *sql); /* to be freed; NULL where the value is NULL */
+char *text_of(sqlite3 *db, const char *sql); /* to be freed; NULL if the value is NULL */
 int64_t number_of(sqlite3 *db, const char *sql);
 void is_whole(sqlite3 *db);
 

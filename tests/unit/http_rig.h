@@ -45,7 +45,7 @@ const struct reply *rig_refused(const char *request, const char *headers, const 
 
 /* A connection whose reply is read bit by bit. */
 int rig_begin(const char *request, const char *headers);
-/* Reads until the text has come, and fails where the connection is closed before. What has come up to its end is
+/* Reads until the text has come, and fails if the connection is closed before. What has come up to its end is
  * forgotten. */
 void rig_until(int fd, const char *text);
 /* The same, but nothing is forgotten; returns what has come. */

@@ -18,7 +18,7 @@ struct rig {
     FILE *log; /* receives the rank's stderr from its start on; NULL: stderr is unchanged */
 };
 
-/* Set up and tear down a test, whose state is the rig. Where there are two fields, "n" is the first by name and "u" the
+/* Set up and tear down a test, whose state is the rig. If there are two fields, "n" is the first by name and "u" the
  * second. */
 int rig_setup(void **state);
 int rig_setup_two_fields(void **state);

@@ -123,7 +123,7 @@ static void write_plainly(const char *name)
     assert_int_equal(fclose(f), 0);
 }
 
-/* Tells whether it is time for something, which then is no longer to come. */
+/* Returns whether it is time for something, which then is no longer to come. */
 static bool is_due(int64_t *at)
 {
     if (*at == NEVER || now < START + *at)
@@ -266,7 +266,6 @@ void task_start(struct task *t)
     n_started++;
     assert_int_equal(dir_make(t->desc->dir, &err), 0);
     if (!last && other_fails) {
-        t->ended = true;
         t->rec.end.outcome = ATTEMPT_FAILED;
         return;
     }

@@ -93,7 +93,7 @@ void assert_sent(size_t n, const int64_t (*wanted)[2]); /* signals and times, in
 
 void assert_record(json_t *record, const char *outcome, const char *reason); /* and frees it */
 
-/* Tells whether the job's directory has this file, and removes it. */
+/* Returns whether the job's directory has this file, and removes it. */
 bool is_there(const char *name);
 
 static const struct jobdesc_checkpoint none, before_2m = {.any = true, .before_ms = 120000, .signal = SIGUSR1, .keep = 1};

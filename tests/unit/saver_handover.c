@@ -1,4 +1,5 @@
-/* What a rank leaves to those that go on from its checkpoint, of another number perhaps, or with another buffer. */
+/* The files that a rank leaves to those that go on from its checkpoint, of another number perhaps, or with another
+ * buffer. */
 #include "tests/unit/saver_handover.h"
 
 #include "common/files.h"

@@ -14,9 +14,9 @@ const struct adapter_ops *rig_ops(void);
  * that there is one, which is when this returns 0. */
 int rig_open_with(const char *config);
 
-/* Reads a file of a process, NULs and all, into `text`. Returns its size; 0 and "" where there is none. */
+/* Reads a file of a process, NULs and all, into `text`. Returns its size; 0 and "" if there is none. */
 size_t rig_proc(pid_t pid, const char *name, char *text, size_t size);
-/* Tells whether one of the strings in such a file, each ended by NUL, is this one. */
+/* Returns whether one of the strings in such a file, each ended by NUL, is this one. */
 bool rig_holds(const char *text, size_t size, const char *string);
 /* Returns the number of descriptors that a process has. */
 int rig_descriptors(pid_t pid);

@@ -68,8 +68,8 @@ static const char *touched(const char *dir, const char *name)
     return path;
 }
 
-/* Whoever goes on from a checkpoint finds it by its name in the directory: what lies elsewhere is refused, however it
- * is called. */
+/* An attempt that goes on from a checkpoint finds it by its name in the directory: a file elsewhere is refused under
+ * any name. */
 void a_checkpoint_is_in_its_directory(void **state)
 {
     char top[] = "/tmp/stretto-test-XXXXXX", dir[100], text[200];

@@ -1,4 +1,4 @@
-/* Cases of test_stream: what the library does where there is no stream, and checkpoints of members. */
+/* Cases of test_stream: what the library does if there is no stream, and checkpoints of members. */
 #ifndef TESTS_STREAM_CHECKPOINTS_H
 #define TESTS_STREAM_CHECKPOINTS_H
 void without_a_stream_the_library_is_idle(void **state);

@@ -69,7 +69,7 @@ struct stretto_train_stats fixture_stats(struct stretto_train *t);
 /* Lets members that are opened from now on give up after that time. */
 void fixture_member_limit(void);
 
-/* Draws while members send, until so many have ended, and then until the buffer is empty. Fails where nothing comes any
+/* Draws while members send, until so many have ended, and then until the buffer is empty. Fails if nothing comes any
  * more. */
 void fixture_train(const struct fixture *fx, struct stretto_train *t, uint64_t finalized, int steps, int *times);
 
@@ -80,6 +80,6 @@ void fixture_check_books(struct stretto_train *t, const int *times, int samples,
 /* A group's setup: ends a test that waits for ever. */
 int fixture_time_limit(void **state);
 
-/* Waits until cond(arg), for at most `ms` milliseconds. Returns 1 where it came true. */
+/* Waits until cond(arg), for at most `ms` milliseconds. Returns 1 if it came true. */
 int fixture_wait(int (*cond)(void *arg), void *arg, int ms);
 #endif

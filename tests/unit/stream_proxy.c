@@ -28,7 +28,7 @@ static void forward(struct proxy *p, void *from, void *to)
         bool lose = random_below(&p->random, 100) < p->losses.percent;
 
         lose = ++p->passed[to_rank] == (to_rank ? p->losses.to_rank : p->losses.to_member) || lose;
-        /* Who has gone is told nothing more: a send that waited for somebody would never end. */
+        /* A side that has gone gets nothing more: a send that waited for it would never end. */
         if (lose)
             p->lost++;
         else

@@ -48,7 +48,7 @@ static void puppet_stop(struct puppet *p, const struct fixture *fx, int generati
     unlink(fixture_path(fx, name));
 }
 
-/* Reads a message; 0 where none has come. */
+/* Reads a message; 0 if none has come. */
 static size_t puppet_read(struct puppet *p, struct frame *first, int flags)
 {
     int size = zmq_recv(p->socket, p->sender, sizeof p->sender, flags);

@@ -1,4 +1,4 @@
-/* What the local adapter takes from its configuration and from the machine, and which jobs fit there. */
+/* The settings and the machine of the local adapter, and which jobs fit there. */
 #include "common/log.h"
 #include "scheduler-adapters/local.h"
 #include "tests/unit/adapter_named.h"

@@ -1,4 +1,4 @@
-/* What the local adapter keeps count of: no GPU has two jobs, memory is never exceeded, big jobs get their turn. */
+/* The accounts of the local adapter: no GPU has two jobs, memory is never exceeded, big jobs get their turn. */
 #include "common/files.h"
 #include "common/log.h"
 #include "scheduler-adapters/local.h"

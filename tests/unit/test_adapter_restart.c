@@ -1,4 +1,4 @@
-/* What an adapter must know about jobs that it did not start itself, or whose runner was killed. */
+/* An adapter's answers about jobs that it did not start itself, or whose runner was killed. */
 #include "common/log.h"
 #include "common/process.h"
 #include "common/timefmt.h"
@@ -305,7 +305,7 @@ static void its_start_and_its_end_are_told(void **state)
     assert_int_equal(harness_status(&h, &job).state, ADAPTER_JOB_ENDED);
 }
 
-/* The newest of them, in memory; where there are more, their directories tell of the first. */
+/* The newest of them, in memory; if there are more, their directories tell of the first. */
 static void ended_jobs_are_remembered(void **state)
 {
     enum { KEPT = 4096 };

@@ -1,4 +1,4 @@
-/* What happens to a job while a worker thread starts its runner: posix_spawn() is held at a gate. */
+/* A job while a worker thread starts its runner: posix_spawn() is held at a gate. */
 #include "common/log.h"
 #include "tests/unit/adapter_harness.h"
 #include "tests/unit/adapter_named.h"

@@ -1,4 +1,4 @@
-/* How jobs of the ALPS adapter end, whose aprun is a script here: by force, for want of room, or with a node. */
+/* Ends of jobs of the ALPS adapter, whose aprun is a script here: by force, for want of room, or with a node. */
 #include "scheduler-adapters/alps.h"
 #include "tests/unit/alps_site.h"
 

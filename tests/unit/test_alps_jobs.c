@@ -34,7 +34,7 @@ static void what_is_too_large_is_so_several_times_in_a_row(void **state)
     }
 }
 
-/* What the user gives takes the place of what the adapter would, since aprun refuses an option that is given twice. */
+/* The user's options replace those of the adapter, since aprun refuses an option that is given twice. */
 static void aprun_is_told_all_of_a_job(void **state)
 {
     struct adapter_job job = site_job(&one);
@@ -158,7 +158,7 @@ static void those_behind_a_cancelled_job_start(void **state)
     until(1, ADAPTER_JOB_ENDED);
 }
 
-/* Where it is the only one, jobs wait: it would be lost with them, too. */
+/* If it is the only node, jobs wait: they would be lost with it, too. */
 static void a_lost_node_is_not_taken_again_at_once(void **state)
 {
     begin("3", "echo 'Apid 46 killed. Received node failed or halted event for nid 3'; exit 1");

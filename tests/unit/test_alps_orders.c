@@ -121,7 +121,7 @@ static void an_adopted_one_that_takes_no_notice_is_killed(void **state)
     assert_non_null(strstr(site.said, "killing it"));
 }
 
-/* Of several nodes that ALPS refused together perhaps only one was at fault. */
+/* Perhaps only one of several nodes that ALPS refused together was at fault. */
 static void the_node_that_was_refused_least_is_taken(void **state)
 {
     begin("3-6", STAY);
@@ -140,7 +140,7 @@ static void the_node_that_was_refused_least_is_taken(void **state)
     assert_int_equal(site.a->node[0].wait_ms, 2000);
 }
 
-/* Where no process can be created, the job waits, and its nodes are others'. */
+/* If no process can be created, the job waits, and its nodes are given to others. */
 static void what_cannot_be_started_is_started_later(void **state)
 {
     struct rlimit limit, none;

@@ -3,6 +3,7 @@
 
 #include "api/routes.h"
 #include "common/embedded.h"
+#include "common/member_state.h"
 
 #include <ctype.h>
 #include <jansson.h>
@@ -147,6 +148,16 @@ static void codes_and_statuses_are_the_same(void **state)
     }
 }
 
+static void states_of_members_are_the_same(void **state)
+{
+    json_t *schemas = json_object_get(json_object_get(document(state), "components"), "schemas");
+    json_t *names = json_object_get(json_object_get(schemas, "MemberState"), "enum");
+
+    assert_int_equal(json_array_size(names), MEMBER_STATE_COUNT);
+    for (enum member_state i = 0; i < MEMBER_STATE_COUNT; i++)
+        assert_string_equal(json_string_value(json_array_get(names, i)), member_state_name(i));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +165,7 @@ int main(void)
         cmocka_unit_test(every_described_call_has_a_route),
         cmocka_unit_test(query_parameters_are_the_same),
         cmocka_unit_test(codes_and_statuses_are_the_same),
+        cmocka_unit_test(states_of_members_are_the_same),
     };
 
     test_limit(30);

@@ -1,4 +1,4 @@
-/* When the daemon looks for what it may archive. Time is virtual here, and workers are held. */
+/* The times at which the daemon looks for jobs that it may archive. Time is virtual here, and workers are held. */
 #include "daemon/archive.h"
 #include "daemon/store/archived.h"
 #include "tests/unit/open_store.h"

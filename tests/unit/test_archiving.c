@@ -100,7 +100,7 @@ static void remove_all(void)
     assert_int_equal(archiving_remove(&p, &err), 0);
 }
 
-/* Returns the part of an attempt, to be freed; NULL where it is in no archive. */
+/* Returns the part of an attempt, to be freed; NULL if it is in no archive. */
 static char *part_of(size_t i, enum archive_part part)
 {
     const struct archiving_attempt *a = &p.attempts[i];

@@ -192,7 +192,7 @@ static void a_strange_list_removes_nothing(void **state)
     assert_listed("st/7.1", "[\"a.txt\"]");
 }
 
-/* On another file system there can be no hard link. Where there can be none at all, the task has failed. */
+/* On another file system there can be no hard link. If there can be none at all, the task has failed. */
 static void elsewhere_they_are_symbolic_links(void **state)
 {
     struct stat here, there, st;

@@ -1,5 +1,5 @@
 /* Cancelled jobs, also those that do not end in time, and what is believed of jobs that are listed no more. The batch
- * system is of the smallest: its jobs are processes, their ids are pids; a file of each one's name, and ".2" where
+ * system is of the smallest: its jobs are processes, their ids are pids; a file of each one's name, and ".2" if
  * there are two of a name, has the id and the state, what lists them lists those that are alive, and kill(1) ends them.
  * The file "records" is its accounting. */
 #include "common/files.h"
@@ -429,8 +429,8 @@ static void a_record_that_says_it_runs_is_not_believed(void **state)
     assert_int_equal(state_of("job-2", "79"), ADAPTER_JOB_UNKNOWN);
 }
 
-/* Those that wait are told, besides the one that the answer is about; what runs is left to its end, since it may be at
- * work. */
+/* Waiting jobs are reported, besides the one that the answer is about. A running one is left to its end, since it may
+ * be at work. */
 static void others_that_wait_are_told(void **state)
 {
     pid_t asked = begin(), second = begin(), running = begin(), other = begin();

@@ -1,4 +1,4 @@
-/* What batch systems are asked for: their commands are scripts here, which write down their arguments. */
+/* Requests to batch systems: their commands are scripts here, which write down their arguments. */
 #include "tests/unit/adapter_named.h"
 #include "tests/unit/batch_site.h"
 

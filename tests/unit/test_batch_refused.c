@@ -1,4 +1,4 @@
-/* What is made of the words in which batch systems do not accept a job: for good, for now, or nobody knows. */
+/* The meaning of the words with which batch systems refuse a job: for good, for now, or not known. */
 #include "tests/unit/adapter_named.h"
 #include "tests/unit/batch_site.h"
 

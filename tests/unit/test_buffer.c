@@ -1,4 +1,5 @@
 /* The buffer's policies. Items are pointers into an array of marks, so that an item is known by its index. */
+#include "tasks/proto/buffer_policies.h"
 #include "tasks/train/buffer.h"
 #include "tasks/train/random.h"
 #include "tests/unit/unit.h"
@@ -230,7 +231,7 @@ static void evictions_are_uniform_over_the_seen(void **state)
     assert_uniform(counts, SEEN);
 }
 
-/* Where every item has been seen by the next insertion, each insertion evicts any one of them: an item stays for a
+/* If every item has been seen by the next insertion, each insertion evicts any one of them. So an item stays for a
  * geometrically distributed number of insertions, whose mean is the capacity. */
 static void an_item_stays_as_long_as_theory_says(void **state)
 {
@@ -333,7 +334,8 @@ static void count_visit(void *visited, void *arg)
  * these. */
 static void what_is_held_is_visited_once(void **state)
 {
-    static const char *const policies[] = {"reservoir", "fifo", "firo"};
+#define POLICY_NAME(name) #name,
+    static const char *const policies[] = {BUFFER_POLICIES(POLICY_NAME)};
 
     for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
         struct buffer *b = make(policies[p], 5, 0, 1);
@@ -384,7 +386,7 @@ static void firo_removes_what_it_draws_above_the_threshold(void **state)
     buffer_destroy(b);
 }
 
-/* What is drawn first is any of them, also the first and the last that came. */
+/* The first draw may give any item, also the first and the last that came. */
 static void firo_draws_from_anywhere(void **state)
 {
     int counts[10] = {0};

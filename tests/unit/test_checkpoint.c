@@ -1,4 +1,4 @@
-/* Where the write-ahead log is written back: on a worker while the loop turns, by the loop where no worker comes. */
+/* The write-ahead log is written back on a worker while the loop turns, or by the loop if no worker comes. */
 #include "daemon/store/checkpoint.h"
 #include "daemon/store/event.h"
 #include "tests/unit/unit.h"
@@ -152,7 +152,7 @@ static void a_log_that_was_long_is_cut_when_the_daemon_ends(void **state)
     assert_int_equal(store_open(&store, dir, &err), 0);
 }
 
-/* What a reader holds while a flush is owed keeps no log from beginning anew. */
+/* A snapshot that a reader holds while a flush is owed keeps no log from beginning again. */
 static void a_reader_keeps_no_log_long(void **state)
 {
     struct store *reader;

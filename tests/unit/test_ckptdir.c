@@ -55,7 +55,7 @@ static int64_t record(const char *name, int64_t attempt)
     return ckpt.number;
 }
 
-/* The newest's path, "" where there is none. */
+/* The newest's path, "" if there is none. */
 static const char *newest(const struct ckpt_chain *chain)
 {
     static char path[64];

@@ -30,7 +30,7 @@ static const char slow[] = "";
 static const char late[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";
 #define LATE_MS 1500
 
-/* How often the client has paused to try once more; its pauses come here. */
+/* The number of times that the client has paused before another try; its pauses come here. */
 static int pauses;
 
 int nanosleep(const struct timespec *pause, struct timespec *rest)
@@ -60,7 +60,7 @@ static void listen_at(struct server *server)
     assert_int_equal(listen(server->fd, 8), 0);
 }
 
-/* As a daemon that ends while a request is under way, and is started again. */
+/* Acts like a daemon that ends while a request is under way, and is started again. */
 static void restart(struct server *server, int connection)
 {
     close(server->fd);
@@ -182,7 +182,8 @@ static void test_post_is_tried_again_with_its_key(void **state)
     server_stop(&server);
 }
 
-/* As by a daemon that ends: libcurl says of some of these that there was no connection, so it takes several. */
+/* The server closes connections like a daemon that ends. libcurl says of some of these that there was no connection, so
+ * the test tries several. */
 static void test_connection_closed_at_once_is_made_again(void **state)
 {
     for (int i = 0; i < 20; i++) {
@@ -201,7 +202,7 @@ static void test_connection_closed_at_once_is_made_again(void **state)
     }
 }
 
-/* Who waits for a key that was pressed gets no second try, and no long one. */
+/* A program that waits for a pressed key gets no second try, and no long one. */
 static void test_hurry(void **state)
 {
     struct server server = {.answers = {"", late}};

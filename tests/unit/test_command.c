@@ -255,7 +255,7 @@ static void what_left_the_group_holds_nothing_up(void **state)
     process_signal_marked("STRETTO_TEST_HOLDER", pid, SIGKILL);
 }
 
-/* The loop did not turn while it ended and its time ran out, as when the daemon is stopped for a while. Where this
+/* The loop did not turn while it ended and its time ran out, as when the daemon is stopped for a while. If this
  * machine was held up before the loop had begun to wait, it is tried again. */
 static void one_that_ended_in_time_is_not_late_since_the_loop_was(void **state)
 {

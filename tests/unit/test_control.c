@@ -1,4 +1,4 @@
-/* Which control messages the daemon takes, and what it makes of them. */
+/* The control messages that the daemon accepts, and their effects. */
 #include "common/log.h"
 #include "daemon/control.h"
 #include "tasks/proto/control.h"
@@ -197,7 +197,7 @@ static void many_messages_take_some_turns(void **state)
     close_control();
 }
 
-/* What a daemon that was killed has left is replaced. */
+/* A socket that a killed daemon has left is replaced. */
 static void a_stale_socket_is_replaced(void **state)
 {
     struct sockaddr_un left = {.sun_family = AF_UNIX};

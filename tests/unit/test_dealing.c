@@ -103,7 +103,7 @@ static void ranks_share_each_member(void **state)
     }
 }
 
-/* As many members as there are ranks cancel out what they differ by. */
+/* With as many members as ranks, the differences cancel out. */
 static void neighbours_make_up_for_each_other(void **state)
 {
     for (int ranks = 1; ranks <= RANKS_MAX; ranks++) {

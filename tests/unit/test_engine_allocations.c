@@ -18,7 +18,8 @@ static bool is_cancelled_after(int steps)
     begin(1, calm);
     submit(1, 1, more);
     until_over();
-    if (engine_resubmit_training(sim_engine(sim), sim_number(sim, "SELECT id FROM training"), &afresh, &err) < 0)
+    if (engine_resubmit_training(sim_engine(sim), sim_number(sim, "SELECT id FROM training"), &afresh,
+                                 &sim_left_training, &err) < 0)
         fail_msg("%s", err.text);
     until("SELECT state = 'submitted' FROM training");
     while (steps-- > 0)
@@ -26,7 +27,7 @@ static bool is_cancelled_after(int steps)
     in_time = sim_number(sim, "SELECT state = 'submitted' FROM training") == 1;
     if (in_time) {
         assert_int_equal(sim_number(sim, "SELECT count(*) FROM member WHERE state = 'pending'"), 1);
-        assert_int_equal(engine_cancel_member(sim_engine(sim), id, 0, &cancelled, &err), 0);
+        assert_int_equal(engine_cancel_member(sim_engine(sim), id, 0, &cancelled, &sim_left, &err), 0);
     }
     until_over();
     assert_int_equal(sim_number(sim, "SELECT generation = 2 AND started IS NOT NULL FROM training"), 1);

@@ -86,7 +86,7 @@ static void what_waits_from_before_is_not_waited_for(void **state)
     end();
 }
 
-/* As above, of a training that waits before its next generation. */
+/* The same as above, for a training that waits before its next generation. */
 static void a_training_that_waits_from_before_goes_on(void **state)
 {
     static const struct sim_faults fails = {.run_ms = 30000, .ranks_fail = 1000}, calm = {.run_ms = 30000};

@@ -261,7 +261,7 @@ static int64_t submit(const char *pace, int width, json_t *elastic)
     struct error err;
     int64_t id;
 
-    if (engine_submit(sim_engine(sim), spec, NULL, &id, &err) < 0)
+    if (sim_submit(sim, spec, &id, &err) < 0)
         fail_msg("%s %s", err.pointer, err.text);
     assert_int_equal(sim_turn(sim), 0);
     json_decref(spec);
@@ -356,7 +356,7 @@ static void a_daemon_that_dies_changes_nothing(void **state)
         sim_boot(sim);
     }
     assert_int_equal(width(), 20);
-    assert_int_equal(engine_resize(sim_engine(sim), 1, 10, ENGINE_SHRINK_LATER, "over the Unix socket", &err), 0);
+    assert_int_equal(engine_resize(sim_engine(sim), 1, 10, ENGINE_SHRINK_LATER, "over the Unix socket", &sim_left, &err), 0);
     assert_int_equal(sim_turn(sim), 0);
     sim_crash(sim);
     sim_boot(sim);

@@ -2,7 +2,7 @@
  * files, locks or memory fails, once or for a while. What was answered holds, the books balance, and all comes to its
  * end once the fault is gone.
  *
- * FAULT_EVERY=1 tries every n, which takes hours (the default leaves some out where there are many); FAULT_EVERY=10:3
+ * FAULT_EVERY=1 tries every n, which takes hours (the default leaves some out if there are many); FAULT_EVERY=10:3
  * every tenth, from the third on, so that the work can be divided; FAULT=KIND:N one again, with FAULT_LOG=1 the
  * daemon's log. */
 #include "common/log.h"
@@ -94,7 +94,7 @@ static void submit(struct sim *sim, struct ledger *ledger)
     if (i == 1)
         json_object_set_new(spec, "training", json_pack("{s:[s], s:{s:{s:s, s:[i]}}}", "command", "y", "fields", "u", "dtype",
                                                         "float32", "shape", 4));
-    if (engine_submit(sim_engine(sim), spec, NULL, &id, &err) == 0) {
+    if (sim_submit(sim, spec, &id, &err) == 0) {
         if (sim_turn(sim) == 0) {
             ledger->ids[i] = id;
             ledger->widths[i] = widths[i];
@@ -111,7 +111,7 @@ static void resize(struct sim *sim, struct ledger *ledger, size_t i, int64_t wid
 {
     struct error err;
 
-    if (engine_resize(sim_engine(sim), ledger->ids[i], width, how, "over the Unix socket", &err) == 0) {
+    if (engine_resize(sim_engine(sim), ledger->ids[i], width, how, "over the Unix socket", &sim_left, &err) == 0) {
         if (sim_turn(sim) == 0)
             ledger->widths[i] = width;
         else
@@ -134,18 +134,18 @@ static void script(struct sim *sim, struct ledger *ledger, int step)
         submit(sim, ledger);
     if (ledger->n == 0)
         return;
-    if (step == 40 && engine_pause(engine, ledger->ids[0], "", &err) < 0)
+    if (step == 40 && engine_pause(engine, ledger->ids[0], "", &sim_left, &err) < 0)
         refused_for_good(sim, "a pause", &err);
-    if ((step == 55 || (step > 55 && step % 50 == 5)) && engine_resume(engine, ledger->ids[0], &err) < 0)
+    if ((step == 55 || (step > 55 && step % 50 == 5)) && engine_resume(engine, ledger->ids[0], &sim_left, &err) < 0)
         refused_for_good(sim, "a resumption", &err);
     if (step == 70)
         resize(sim, ledger, 0, 1, ENGINE_SHRINK_NOW);
     if (step == 80)
         resize(sim, ledger, 0, 4, ENGINE_SHRINK_LATER);
-    if (step % 90 == 1 && step < 500 && engine_resubmit(engine, ledger->ids[0], states, 2, false, &n, &err) < 0)
+    if (step % 90 == 1 && step < 500 && engine_resubmit(engine, ledger->ids[0], states, 2, false, &n, &sim_left, &err) < 0)
         refused_for_good(sim, "a resubmission", &err);
     if (step >= 100 && ledger->n == 3 && !ledger->cancelled[2]) {
-        if (engine_cancel(engine, ledger->ids[2], &err) == 0)
+        if (engine_cancel(engine, ledger->ids[2], &sim_left, &err) == 0)
             ledger->cancelled[2] = sim_turn(sim) == 0;
         else
             refused_for_good(sim, "a cancel", &err);

@@ -196,10 +196,10 @@ static void points_are_stored_as_the_files_have_them(void **state)
         assert_int_equal(sim_turn(sim), 0); /* the submission is not among what fails */
         set_faults(rough);
         until("SELECT count(*) > 0 FROM member_series");
-        assert_int_equal(engine_cancel_member(sim_engine(sim), id, 1, &cancelled, &err), 0);
+        assert_int_equal(engine_cancel_member(sim_engine(sim), id, 1, &cancelled, &sim_left, &err), 0);
         sim_turn(sim);
         run_to_the_end(&restarts);
-        if (engine_resubmit_member(sim_engine(sim), id, 1, true, &n, &err) == 0 && sim_turn(sim) == 0)
+        if (engine_resubmit_member(sim_engine(sim), id, 1, true, &n, &sim_left, &err) == 0 && sim_turn(sim) == 0)
             run_to_the_end(&restarts);
         for (int64_t index = 0; index < MEMBERS; index++) {
             size_t series = member_is_expected(index);

@@ -1,5 +1,5 @@
 /* The generations of a training: how they end, and when the next one begins; one thing at a time, on the simulated
- * cluster. Where their ranks run: test_engine_places.c. */
+ * cluster. If their ranks run: test_engine_places.c. */
 #include "common/log.h"
 #include "common/xalloc.h"
 #include "daemon/engine/jobs/abandon.h"
@@ -87,7 +87,7 @@ static void a_generation_that_waits_keeps_its_time_where_it_gets_other_ranks(voi
     submit(1, 1, training(1));
     until("SELECT state = 'pending' AND generation = 2 FROM training");
     training_id = sim_number(sim, "SELECT id FROM training");
-    if (engine_resize_training(sim_engine(sim), training_id, 2, "by a test", &err) < 0)
+    if (engine_resize_training(sim_engine(sim), training_id, 2, "by a test", &sim_left_training, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(sim_number(sim, "SELECT ranks FROM training"), 2);
     until("SELECT state <> 'pending' FROM training");
@@ -137,7 +137,7 @@ static void want_ranks(int64_t ranks)
 {
     size_t before = n_held;
 
-    if (engine_resize_training(sim_engine(sim), sim_number(sim, "SELECT id FROM training"), ranks, "by a test", &err) < 0)
+    if (engine_resize_training(sim_engine(sim), sim_number(sim, "SELECT id FROM training"), ranks, "by a test", &sim_left_training, &err) < 0)
         fail_msg("%s", err.text);
     while (n_held == before)
         step();
@@ -159,7 +159,7 @@ static void ranks_may_be_resized_again_before_they_have_got_further(void **state
                               (int)ranks);
 
         if (engine_resize_training(sim_engine(sim), sim_number(sim, "SELECT id FROM training"), ranks, "by a test",
-                                   &err) < 0)
+                                   &sim_left_training, &err) < 0)
             fail_msg("%s", err.text);
         until(has);
         free(has);
@@ -266,7 +266,7 @@ static void a_member_that_was_cancelled_is_not_sent_back(void **state)
     begin(3, stay);
     submit(6, 3, training(1));
     until("SELECT count(*) = 6 FROM member WHERE state = 'running'");
-    assert_int_equal(engine_cancel_member(sim_engine(sim), id, 1, &cancelled, &err), 0);
+    assert_int_equal(engine_cancel_member(sim_engine(sim), id, 1, &cancelled, &sim_left, &err), 0);
     set_faults(it_ends);
     until("SELECT count(*) FROM member WHERE idx = 1 AND state = 'succeeded'");
     set_faults(fails);
@@ -408,7 +408,7 @@ static void what_a_lost_generation_was_sent_is_no_success(void **state)
     set_faults(stay_anyway);
     sim_kill(sim, training_job());
     until("SELECT generation = 2 FROM training");
-    assert_int_equal(engine_cancel(sim_engine(sim), id, &err), 0);
+    assert_int_equal(engine_cancel(sim_engine(sim), id, &sim_left, &err), 0);
     assert_int_equal(sim_turn(sim), 0);
     set_faults(lost);
     until_over();

@@ -1,5 +1,5 @@
-/* What gets lost with the daemon, on the disk, or by a scheduler, and must not be missed: one thing at a time, on the
- * simulated cluster. */
+/* Losses with the daemon, on the disk, or by a scheduler, which must do no harm: one at a time, on the simulated
+ * cluster. */
 #include "common/log.h"
 #include "common/xalloc.h"
 #include "daemon/engine/jobs/abandon.h"
@@ -21,7 +21,7 @@
 static void stop_one_of_two(struct sim_faults lost)
 {
     set_faults(lost);
-    assert_int_equal(engine_resize(sim_engine(sim), id, 1, ENGINE_SHRINK_NOW, "over the Unix socket", &err), 0);
+    assert_int_equal(engine_resize(sim_engine(sim), id, 1, ENGINE_SHRINK_NOW, "over the Unix socket", &sim_left, &err), 0);
     assert_int_equal(sim_turn(sim), 0);
     run_for(1000);
     sim_set_faults(sim, &faults);
@@ -45,7 +45,7 @@ static void an_order_to_cancel_does_not_wait_for_files(void **state)
     engine_look(sim_engine(sim), job->row.name, ENGINE_LOOK_RECORDS);
     assert_int_equal(job->state.pending, PENDING_COLLECT);
     orders = sim_cancels(sim);
-    assert_int_equal(engine_cancel_member(sim_engine(sim), id, 0, &cancelled, &err), 0);
+    assert_int_equal(engine_cancel_member(sim_engine(sim), id, 0, &cancelled, &sim_left, &err), 0);
     assert_int_equal(sim_turn(sim), 0);
     assert_int_equal(job->state.pending, PENDING_COLLECT);
     assert_int_equal(sim_cancels(sim), orders + 1);
@@ -92,7 +92,7 @@ static void records_of_a_cancelled_job_are_all_taken(void **state)
         until("SELECT count(*) = 2 FROM attempt WHERE started IS NOT NULL");
         set_faults(lost);
         for (int64_t index = 0; index < 2; index++)
-            assert_int_equal(engine_cancel_member(sim_engine(sim), id, index, &cancelled, &err), 0);
+            assert_int_equal(engine_cancel_member(sim_engine(sim), id, index, &cancelled, &sim_left, &err), 0);
         assert_int_equal(sim_turn(sim), 0);
         run_for(2000);
         until_over();
@@ -112,7 +112,7 @@ static void cancel_waiting_ones(int n, struct sim_faults with)
     while (sim_number(sim, "SELECT count(*) FROM job WHERE state = 'submitted'") < n)
         step();
     set_faults(with);
-    assert_int_equal(engine_cancel(sim_engine(sim), id, &err), 0);
+    assert_int_equal(engine_cancel(sim_engine(sim), id, &sim_left, &err), 0);
     assert_int_equal(sim_turn(sim), 0);
     run_for(10000);
     assert_int_equal(sim_live_jobs(sim), n);
@@ -125,7 +125,7 @@ static void who_cancels_once_more_is_not_put_off(void **state)
     cancel_waiting_ones(20, lost);
     assert_int_equal(sim_cancels(sim), 20);
     sim_set_faults(sim, &faults);
-    assert_int_equal(engine_cancel(sim_engine(sim), id, &err), 0);
+    assert_int_equal(engine_cancel(sim_engine(sim), id, &sim_left, &err), 0);
     assert_int_equal(sim_turn(sim), 0);
     run_for(2000);
     assert_int_equal(sim_live_jobs(sim), 0);
@@ -208,13 +208,13 @@ static void what_is_not_handed_over_yet_ends_with_its_pilot(void **state)
 
         begin(seed, calm);
         submit(12, 1, allocation());
-        assert_int_equal(engine_resize(sim_engine(sim), id, 4, ENGINE_SHRINK_LATER, "over the Unix socket", &err), 0);
+        assert_int_equal(engine_resize(sim_engine(sim), id, 4, ENGINE_SHRINK_LATER, "over the Unix socket", &sim_left, &err), 0);
         until("SELECT count(*) >= 4 FROM attempt WHERE started IS NOT NULL");
         slow = faults;
         slow.slow = 500;
         sim_set_faults(sim, &slow);
         run_for(8000);
-        assert_int_equal(engine_cancel(sim_engine(sim), id, &err), 0);
+        assert_int_equal(engine_cancel(sim_engine(sim), id, &sim_left, &err), 0);
         assert_int_equal(sim_turn(sim), 0);
         until_over();
         end();
@@ -252,18 +252,29 @@ static void until_all_succeeded(size_t n)
     }
 }
 
+/* The only pilot of the ensemble. */
+static const struct flight *find_flight(void)
+{
+    const struct flight *flight;
+    struct job_row job;
+
+    assert_int_equal(
+        store_job_get(sim_store(sim), sim_number(sim, "SELECT id FROM job WHERE kind = 'pilot'"), &job, &err), 1);
+    flight = pilots_of(sim, job.name);
+    assert_non_null(flight);
+    return flight;
+}
+
 /* Those that wait for another try are tried in the order of their times; after a restart they are known by their
  * indices. */
 static void records_are_found_in_another_order(void **state)
 {
     static const struct sim_faults calm = {.run_ms = 200000};
     const struct flight *flight;
-    struct job_row job;
-    char pilot[64];
 
     begin(1, calm);
     submit(2, 2, allocation());
-    assert_int_equal(engine_pause(sim_engine(sim), id, "", &err), 0);
+    assert_int_equal(engine_pause(sim_engine(sim), id, "", &sim_left, &err), 0);
     if (store_exec(sim_store(sim), &err,
                    "INSERT INTO member (ensemble, idx, state, attempts, not_before) VALUES (?1, 0, 'pending', "
                    "0, 2), (?1, 1, 'pending', 0, 1)",
@@ -273,12 +284,9 @@ static void records_are_found_in_another_order(void **state)
     assert_int_equal(sim_turn(sim), 0);
     sim_crash(sim);
     sim_boot(sim);
-    assert_int_equal(engine_resume(sim_engine(sim), id, &err), 0);
+    assert_int_equal(engine_resume(sim_engine(sim), id, &sim_left, &err), 0);
     until("SELECT count(*) = 2 FROM attempt WHERE started IS NOT NULL");
-    assert_int_equal(store_job_get(sim_store(sim), sim_number(sim, "SELECT id FROM job WHERE kind = 'pilot'"), &job, &err), 1);
-    snprintf(pilot, sizeof pilot, "%s", job.name);
-    flight = pilots_of(sim, pilot);
-    assert_non_null(flight);
+    flight = find_flight();
     assert_string_equal(json_string_value(json_object_get(json_array_get(json_object_get(flight->nodes[0].jobs->descriptor, "tasks"), 0),
                                                           "id")), "1.1");
     sim_crash(sim);
@@ -341,6 +349,29 @@ static void records_of_others_do_not_count(void **state)
         assert_int_equal(sim_number(sim, "SELECT count(*) FROM attempt WHERE number = 1 AND outcome = 'lost'"), cases[i].counts ? 0 : 2);
         end();
     }
+}
+
+/* A job was handed over twice, and its pilot tells of the first time that it has ended, and returns the second one. */
+static void what_is_returned_after_its_end_has_ended(void **state)
+{
+    static const struct sim_faults calm = {.run_ms = 20000};
+    const struct flight *flight;
+    struct inner *job;
+
+    begin(1, calm);
+    submit(2, 1, allocation());
+    until("SELECT count(*) = 2 FROM attempt WHERE started IS NOT NULL");
+    flight = find_flight();
+    sim_crash(sim);
+    until_all_succeeded(2);
+    for (job = flight->nodes[0].jobs; job != NULL; job = job->next)
+        pilots_say(job->node, "return", json_pack("{s:s, s:s}", "job", job->name, "why", "told to end"));
+    lose_exit_records();
+    sim_boot(sim);
+    until_over();
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM attempt WHERE outcome = 'succeeded'"), 2);
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM attempt"), 2);
+    end();
 }
 
 /* Its pilot is over, and its journal alone tells how they ended. */
@@ -429,6 +460,7 @@ int main(void)
         cmocka_unit_test(what_waits_again_is_looked_at),
         cmocka_unit_test(what_is_not_handed_over_yet_ends_with_its_pilot),
         cmocka_unit_test(records_are_found_in_another_order),
+        cmocka_unit_test(what_is_returned_after_its_end_has_ended),
         cmocka_unit_test(what_cannot_be_read_says_nothing),
         cmocka_unit_test(records_of_others_do_not_count),
         cmocka_unit_test(what_was_decided_is_done_where_it_was_not_stored),

@@ -1,4 +1,4 @@
-/* What ranks say is kept over time: the further apart the older the training, whatever they say, and the last of it
+/* Reports of ranks are kept over time: the further apart the older the training, whatever they say, and the last one
  * always. */
 #include "common/log.h"
 #include "daemon/store/moment.h"
@@ -32,7 +32,7 @@ static int begin(void **state)
     sim_memory(true);
     sim = sim_create(1, &calm, dir);
     sim_boot(sim);
-    assert_int_equal(engine_submit(sim_engine(sim), spec, NULL, &id, &err), 0);
+    assert_int_equal(sim_submit(sim, spec, &id, &err), 0);
     json_decref(spec);
     return sim_turn(sim);
 }

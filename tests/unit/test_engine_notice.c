@@ -47,7 +47,7 @@ static int64_t submit_spec(int adapter, int trains, int ranks, int width)
         json_object_set_new(spec, "training",
                             json_pack("{s:[s], s:i, s:{s:i}, s:{s:{s:s, s:[i]}}}", "command", "y", "ranks", ranks, "resources", "tasks",
                                       trains, "fields", "u", "dtype", "float32", "shape", 4));
-    if (engine_submit(sim_engine(sim), spec, NULL, &id, &err) < 0)
+    if (sim_submit(sim, spec, &id, &err) < 0)
         fail_msg("%s %s", err.pointer, err.text);
     assert_int_equal(sim_turn(sim), 0);
     json_decref(spec);
@@ -131,7 +131,7 @@ static void who_has_paused_it_is_told_and_kept(void **state)
     sim_boot(sim);
     submit(0, 0);
     id = submit(0, 0);
-    assert_int_equal(engine_pause(sim_engine(sim), id, "by token 3 (cron)", &err), 0);
+    assert_int_equal(engine_pause(sim_engine(sim), id, "by token 3 (cron)", &sim_left, &err), 0);
     assert_int_equal(sim_turn(sim), 0);
     assert_string_equal(told(id), "paused"); /* before the lack of slots */
     assert_says("it was paused by token 3 (cron) at 20");
@@ -140,7 +140,7 @@ static void who_has_paused_it_is_told_and_kept(void **state)
     sim_boot(sim);
     assert_string_equal(told(id), "paused");
     assert_says("by token 3 (cron) at 20");
-    assert_int_equal(engine_resume(sim_engine(sim), id, &err), 0);
+    assert_int_equal(engine_resume(sim_engine(sim), id, &sim_left, &err), 0);
     assert_int_equal(sim_turn(sim), 0);
     assert_string_equal(told(id), "no_slot");
     assert_int_equal(sim_number(sim, "SELECT count(*) FROM ensemble WHERE paused_by IS NOT NULL OR paused IS NOT NULL"), 0);

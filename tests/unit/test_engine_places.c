@@ -20,7 +20,7 @@ static void ranks_that_are_added_get_the_places_of_members_that_wait_for_them(vo
         sim_limit(sim, 0, 5, 0);
         submit(20, 1, more);
         until("SELECT count(*) = 4 FROM attempt WHERE started IS NOT NULL AND outcome IS NULL");
-        assert_int_equal(engine_resize_training(sim_engine(sim), sim_number(sim, "SELECT id FROM training"), 3, "", &err), 0);
+        assert_int_equal(engine_resize_training(sim_engine(sim), sim_number(sim, "SELECT id FROM training"), 3, "", &sim_left_training, &err), 0);
         until("SELECT generation = 2 AND state = 'submitted' FROM training");
         if (dies) {
             sim_crash(sim);
@@ -57,7 +57,7 @@ static void the_only_place_is_given_up(int n)
     until("SELECT count(*) > 0 FROM attempt WHERE started IS NOT NULL AND outcome IS NULL");
     submit(2, 1, second);
     until("SELECT count(*) = 2 FROM training WHERE state = 'running'");
-    assert_int_equal(engine_resize_training(sim_engine(sim), sim_number(sim, "SELECT min(id) FROM training"), 2, "", &err), 0);
+    assert_int_equal(engine_resize_training(sim_engine(sim), sim_number(sim, "SELECT min(id) FROM training"), 2, "", &sim_left_training, &err), 0);
     until_over();
     assert_int_equal(sim_number(sim, "SELECT count(*) FROM member WHERE state = 'succeeded'"), n + 2);
     end();
@@ -85,7 +85,7 @@ static void add_ranks(void)
 {
     int64_t training_id = sim_number(sim, "SELECT id FROM training");
 
-    if (engine_resize_training(sim_engine(sim), training_id, 3, "by a test", &err) < 0)
+    if (engine_resize_training(sim_engine(sim), training_id, 3, "by a test", &sim_left_training, &err) < 0)
         fail_msg("%s", err.text);
 }
 

@@ -37,7 +37,7 @@ static void submit_spec(json_t *spec)
     struct error err;
     int64_t id;
 
-    if (engine_submit(sim_engine(sim), spec, NULL, &id, &err) < 0)
+    if (sim_submit(sim, spec, &id, &err) < 0)
         fail_msg("%s %s", err.pointer, err.text);
     assert_int_equal(sim_turn(sim), 0);
     json_decref(spec);
@@ -125,7 +125,7 @@ static void members_that_fit_beside_fewer_ranks_start_at_once(void **state)
     submit_spec(plain);
     assert_int_equal(sim_number(sim, "SELECT state = 'pending' FROM training WHERE ensemble = 2"), 1);
     assert_int_equal(sim_number(sim, "SELECT count(*) FROM job WHERE ensemble = 3"), 0);
-    assert_int_equal(engine_resize_training(sim_engine(sim), sim_number(sim, "SELECT id FROM training WHERE ensemble = 2"), 1, "", &err), 0);
+    assert_int_equal(engine_resize_training(sim_engine(sim), sim_number(sim, "SELECT id FROM training WHERE ensemble = 2"), 1, "", &sim_left_training, &err), 0);
     assert_int_equal(sim_turn(sim), 0);
     assert_int_equal(sim_number(sim, "SELECT state = 'pending' FROM training WHERE ensemble = 2"), 1);
     assert_int_equal(sim_number(sim, "SELECT count(*) FROM job WHERE ensemble = 3"), 2);

@@ -23,7 +23,7 @@ static int64_t submit(struct sim *sim)
     struct error err;
     int64_t id;
 
-    assert_int_equal(engine_submit(sim_engine(sim), spec, NULL, &id, &err), 0);
+    assert_int_equal(sim_submit(sim, spec, &id, &err), 0);
     assert_int_equal(sim_turn(sim), 0);
     json_decref(spec);
     return id;

@@ -1,5 +1,5 @@
-/* How much one turn of the loop writes when a call is about a hundred thousand members, or thousands of jobs: counted
- * in rows, and the same for any number of them. A daemon that dies in between goes on, and what was answered holds. */
+/* The rows that one turn of the loop writes when a call is about a hundred thousand members, or thousands of jobs: the
+ * same for any number of them. A daemon that dies in between goes on, and what was answered holds. */
 #include "common/log.h"
 #include "daemon/engine/memory/core.h"
 #include "daemon/engine/engine.h"
@@ -47,7 +47,7 @@ static void submit(int64_t count, int64_t width)
                              sim_adapters[0], "width", (int)width, "members", "command", "true", "parameters", "method",
                              "monte-carlo", "count", (json_int_t)count, "seed", 1, "space", "x", 0, 1);
 
-    if (engine_submit(sim_engine(sim), spec, NULL, &id, &err) < 0)
+    if (sim_submit(sim, spec, &id, &err) < 0)
         fail_msg("%s %s", err.pointer, err.text);
     json_decref(spec);
 }
@@ -64,7 +64,7 @@ static int64_t in_state(enum member_state state)
  * second is unfinished; or waits to be tried once more. */
 static void leave_behind(const char *states)
 {
-    assert_int_equal(engine_pause(sim_engine(sim), id, "", &err), 0);
+    assert_int_equal(engine_pause(sim_engine(sim), id, "", &sim_left, &err), 0);
     assert_int_equal(sim_turn(sim), 0);
     while (in_state(MEMBER_SUCCEEDED) == 0)
         assert_true(sim_step(sim));
@@ -128,7 +128,7 @@ static void a_hundred_thousand_are_resubmitted(void **state)
     submit(MEMBERS + 1, 1);
     leave_behind("both");
     written();
-    assert_int_equal(engine_resubmit(sim_engine(sim), id, both, 2, false, &n, &err), 0);
+    assert_int_equal(engine_resubmit(sim_engine(sim), id, both, 2, false, &n, &sim_left, &err), 0);
     assert_int_equal(n, MEMBERS);
     assert_in_range(work_it_off(20), MEMBERS / SLICE / 2, 3 * MEMBERS / SLICE);
     assert_int_equal(in_state(MEMBER_PENDING), MEMBERS);
@@ -144,9 +144,9 @@ static void it_is_asked_for_twice(void **state)
     submit(MEMBERS + 1, 1);
     leave_behind("failed");
     written();
-    assert_int_equal(engine_resubmit(sim_engine(sim), id, failed, 1, false, &n, &err), 0);
+    assert_int_equal(engine_resubmit(sim_engine(sim), id, failed, 1, false, &n, &sim_left, &err), 0);
     assert_int_equal(sim_turn(sim), 0);
-    assert_int_equal(engine_resubmit(sim_engine(sim), id, failed, 1, true, &n, &err), 0);
+    assert_int_equal(engine_resubmit(sim_engine(sim), id, failed, 1, true, &n, &sim_left, &err), 0);
     assert_int_equal(n, MEMBERS - SLICE);
     work_it_off(0);
     assert_int_equal(in_state(MEMBER_PENDING), MEMBERS);
@@ -158,7 +158,7 @@ static void a_hundred_thousand_are_cancelled(void **state)
     submit(2 * MEMBERS + 1, 1);
     leave_behind("pending");
     written();
-    assert_int_equal(engine_cancel(sim_engine(sim), id, &err), 0);
+    assert_int_equal(engine_cancel(sim_engine(sim), id, &sim_left, &err), 0);
     work_it_off(20);
     assert_int_equal(in_state(MEMBER_CANCELLED), 2 * MEMBERS);
     assert_int_equal(in_state(MEMBER_PENDING), 0);
@@ -173,8 +173,8 @@ static void what_is_left_to_resubmit_is_not(void **state)
     submit(MEMBERS + 1, 1);
     leave_behind("failed");
     written();
-    assert_int_equal(engine_resubmit(sim_engine(sim), id, failed, 1, false, &n, &err), 0);
-    assert_int_equal(engine_cancel(sim_engine(sim), id, &err), 0);
+    assert_int_equal(engine_resubmit(sim_engine(sim), id, failed, 1, false, &n, &sim_left, &err), 0);
+    assert_int_equal(engine_cancel(sim_engine(sim), id, &sim_left, &err), 0);
     work_it_off(0);
     assert_int_equal(in_state(MEMBER_CANCELLED), SLICE);
     assert_int_equal(in_state(MEMBER_FAILED), MEMBERS - SLICE);
@@ -189,7 +189,7 @@ static void thousands_of_jobs_are_stopped(void **state)
         assert_true(sim_step(sim));
     sim_engine(sim)->slice = SLICE;
     written();
-    assert_int_equal(engine_resize(sim_engine(sim), id, 10, ENGINE_SHRINK_NOW, "over the Unix socket", &err), 0);
+    assert_int_equal(engine_resize(sim_engine(sim), id, 10, ENGINE_SHRINK_NOW, "over the Unix socket", &sim_left, &err), 0);
     assert_int_equal(sim_turn(sim), 0);
     assert_in_range(written(), 1, WRITTEN_MAX);
     assert_int_equal(sim_number(sim, "SELECT sum(cancel) FROM job"), SLICE);
@@ -237,7 +237,7 @@ static void waiting_jobs_are_cancelled_with_those_that_run(void **state)
 {
     for (int crash = 0; crash < 2; crash++) {
         queue_up(JOBS);
-        assert_int_equal(engine_cancel(sim_engine(sim), id, &err), 0);
+        assert_int_equal(engine_cancel(sim_engine(sim), id, &sim_left, &err), 0);
         if (crash == 1) {
             assert_int_equal(sim_turn(sim), 0);
             assert_in_range(sim_number(sim, CANCELLED), 1, JOBS / 2);
@@ -250,7 +250,7 @@ static void waiting_jobs_are_cancelled_with_those_that_run(void **state)
     }
     queue_up(JOBS);
     sim_engine(sim)->slice = SLICE;
-    assert_int_equal(engine_resize(sim_engine(sim), id, 2, ENGINE_SHRINK_NOW, "over the Unix socket", &err), 0);
+    assert_int_equal(engine_resize(sim_engine(sim), id, 2, ENGINE_SHRINK_NOW, "over the Unix socket", &sim_left, &err), 0);
     until_ordered(2);
 }
 

@@ -147,7 +147,7 @@ static void what_remains_keeps_its_order(void **state)
     }
 }
 
-/* As many members as were asked for, each a draw of the same sequence, those that are excluded passed over. */
+/* There are as many members as were asked for, each a draw of the same sequence; excluded draws are skipped. */
 static void draws_are_passed_over(void **state)
 {
     static const char *const methods[] = {"halton", "monte-carlo"};
@@ -249,7 +249,7 @@ static void mistakes_are_named_with_their_places(void **state)
     }
 }
 
-/* A grid of a hundred million points is looked at where the parameters that are named come first, and refused where
+/* A grid of a hundred million points is looked at where the parameters that are named come first, and refused if
  * not. */
 static void large_grids_are_bounded(void **state)
 {

@@ -2,7 +2,7 @@
 #include "tasks/train/gaps.h"
 #include "tests/unit/unit.h"
 
-/* Of one rank of several. */
+/* An attempt as one rank of several sees it. */
 struct attempt {
     struct gaps gaps;
     struct gaps_of of;

@@ -81,7 +81,7 @@ static void it_empties_in_order(void **unused)
     heap_fini(&heap);
 }
 
-/* Whatever came, changed and left before. */
+/* The heap empties in order, after any insertions, changes and removals. */
 static void it_empties_in_order_after_changes(void **unused)
 {
     static struct thing things[NODES];

@@ -116,8 +116,8 @@ static void as_few_iterations_as_the_theory_says(void **state)
     solver_destroy(s);
 }
 
-/* Whatever the unit of the temperature: a thousand-millionth of all sides gives a thousand-millionth of the field, and
- * no more work. */
+/* The unit of the temperature does not matter: a thousand-millionth of all sides gives a thousand-millionth of the
+ * field, and no more work. */
 static void a_field_of_small_values_is_as_good(void **state)
 {
     enum { N = 17 };

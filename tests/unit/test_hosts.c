@@ -1,4 +1,4 @@
-/* Which hosts a task has, and the port at which its processes meet. */
+/* The hosts of a task, and the port at which its processes meet. */
 #include "tests/unit/unit.h"
 
 #include "tasks/runner/hosts.h"

@@ -50,7 +50,7 @@ static void ever_new_sessions_are_forgotten_again(void **state)
     assert_int_equal(fixture_stats(rig->t).unique, 2);
 }
 
-/* Of two fields: "n" is the first by name, and "u" the second. */
+/* Sends the second of two fields: "n" is the first by name, and "u" the second. */
 static void send_u(struct rig *rig, uint64_t session, uint64_t sequence, int64_t step)
 {
     struct frame f = of_session(frame(FRAME_SAMPLE, sequence, step), session);

@@ -1,4 +1,4 @@
-/* Which addresses of this host members are told, in which order: over a list of interfaces that no real host has. */
+/* The addresses of this host that members get, in their order: over a list of interfaces that no real host has. */
 #include "tasks/train/network.h"
 #include "tests/unit/unit.h"
 

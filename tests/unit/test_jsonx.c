@@ -22,7 +22,7 @@ static void pointers_escape(void **state)
     assert_string_equal(jsonx_pointer(buf, sizeof buf, "", ""), "/");
 }
 
-/* What has no room is left out, to the byte, and nothing is written beyond it. */
+/* A part that has no room is left out, to the byte, and nothing is written beyond it. */
 static void pointers_are_cut(void **state)
 {
     static const char whole[] = "/a/b~1c~0d";

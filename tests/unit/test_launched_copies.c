@@ -31,7 +31,8 @@ static void on_several_nodes_srun_starts_one_on_each(void **state)
                                            "--mpi=none", "--input=none", "--quiet", self, "--copies", "60000"});
 }
 
-/* What a copy does, in this program: it says with which signal it ends when its launcher does, and what is blocked. */
+/* Acts as a copy, in this program: it says with which signal it ends when its launcher does, and which signals are
+ * blocked. */
 static int be_a_copy(void)
 {
     int sig = 0;

@@ -151,7 +151,7 @@ static void a_log_is_sound_as_it_is_left(void **state)
     is(LOG_SOUND, "another one, of before");
 }
 
-/* Whatever bit of what was flushed is flipped, and whatever frame is lost. */
+/* Damage shows, whichever flushed bit is flipped, and whichever frame is lost. */
 static void damage_to_what_was_flushed_shows(void **state)
 {
     size_t last = ends[n_ends - 2]; /* the last frame that was flushed for sure */

@@ -1,4 +1,4 @@
-/* The thread on which errands are run: each once, in their order, also where there is no thread, and none after the
+/* The thread on which errands are run: each once, in their order, also if there is no thread, and none after the
  * end. */
 #include "tasks/runner/looker.h"
 #include "tests/unit/unit.h"
@@ -165,7 +165,7 @@ static void nothing_is_left_of_one(void **state)
     assert_int_equal(next_fd(), fd);
 }
 
-/* What is still to be read is read no more, also by errands that have not begun. */
+/* The rest of a file is not read any more, also by errands that have not begun. */
 static void what_is_read_can_be_stopped(void **state)
 {
     struct looker *looker = begin();

@@ -1,5 +1,5 @@
-/* Which files a task leaves as checkpoints, by how it ended, and by whether they had come to rest. In times that files
- * are given. */
+/* The files that a task leaves as checkpoints, by how it ended, and by whether they had come to rest, with given file
+ * times. */
 #include "common/files.h"
 #include "common/timefmt.h"
 #include "tasks/runner/checkpoints.h"
@@ -77,7 +77,7 @@ static size_t look_at(int64_t now_ms)
     return n;
 }
 
-/* How many there are after a task that ended so. */
+/* Returns how many checkpoints there are after a task that ended so. */
 static size_t count(enum look_when when)
 {
     struct look *look = look_create(&c, when, 1000000);
@@ -136,7 +136,7 @@ static void what_was_written_before_a_good_end_is_one(void **state)
     assert_int_equal(count(LOOK_CLEAN), 2);
 }
 
-/* What was there before is none of this task's, as long as it stays as it was. */
+/* A file that was there before is none of this task's, as long as it stays as it was. */
 static void what_was_there_before_is_not_its_own(void **state)
 {
     put_ago("sub/a1.ckpt", "before", HOUR_MS);

@@ -1,4 +1,4 @@
-/* What is taken of single lines of metrics, in JSON and in CSV, character by character. */
+/* Single lines of metrics, in JSON and in CSV, character by character. */
 #include "tasks/runner/metric_csv.h"
 #include "tests/unit/unit.h"
 

@@ -1,4 +1,4 @@
-/* What becomes of a member when an attempt of it has ended: each end, whatever else is wanted of the member. */
+/* The next state of a member when an attempt of it has ended: each end, with every other wish about the member. */
 #include <config.h>
 
 #include "daemon/engine/members/next_state.h"
@@ -9,7 +9,7 @@
 #define NOW 1700000000000
 #define STALLS 2
 
-/* How the attempt ended. */
+/* The ends of an attempt. */
 static const struct {
     const char *what;
     enum attempt_outcome outcome;
@@ -32,8 +32,8 @@ static const struct {
     {"stopped by the engine", .outcome = ATTEMPT_CANCELLED, .started = true, .is_void = true},
 };
 
-/* What is wanted of the member, and what becomes of it after each of those ends:
- * P pending, F failed, U unfinished, S succeeded, T stopped early, C cancelled. */
+/* The wishes about the member, and its next state after each of those ends: P pending, F failed, U unfinished, S
+ * succeeded, T stopped early, C cancelled. */
 static const struct {
     const char *what;
     enum slot_order order;

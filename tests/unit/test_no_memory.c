@@ -94,7 +94,7 @@ static void stop_failing(void)
 
 enum shortage { OF_THE_OPENING, OF_ALL };
 
-/* All that a member does; -1 where a call told an error, whose sentence is in `why`. Where memory is short for the
+/* All that a member does; -1 if a call told an error, whose sentence is in `why`. If memory is short for the
  * opening alone, a stream that was opened works. */
 static int be_a_member(const struct fixture *fx, int member, enum shortage shortage, char *why, size_t size)
 {
@@ -225,7 +225,7 @@ static int be_members(const struct fixture *fx, enum shortage shortage, atomic_b
     return member;
 }
 
-/* Those that the rank's process sees, too. */
+/* Returns flags that the rank's process sees, too. */
 static atomic_bool *shared_flags(void)
 {
     void *flags =
@@ -270,7 +270,7 @@ static void change(const struct fixture *fx, const char *name, const char *key, 
     json_decref(file);
 }
 
-/* What a stream over the network needs besides, such as the rank's key. */
+/* Tests the further needs of a stream over the network, such as the rank's key. */
 static void a_member_elsewhere_without_memory_is_told(void **state)
 {
     atomic_bool *arrived = shared_flags();

@@ -1,4 +1,4 @@
-/* What oarstat prints, read; with the plugin's own source, and what is installed for it. */
+/* The output of oarstat, read with the plugin's own source and what is installed for it. */
 #include "scheduler-adapters/oar/oar.h"
 #include "tests/unit/unit.h"
 

@@ -1,4 +1,4 @@
-/* How much a list has that is not asked for less or more: what the document says, which is served. */
+/* The default length of a list: the served document and the replies agree. */
 #include "api/event_stream.h"
 #include "api/feed.h"
 #include "api/handlers.h"
@@ -166,7 +166,7 @@ static const struct {
     {training_history_get, "/v1/trainings/{id}/history", "moments", "moments", ""},
 };
 
-/* How many items the page has. */
+/* Returns how many items the page has. */
 static int64_t size_of(size_t i, const char *more)
 {
     char query[128], keys[64], *rest = keys, *key;

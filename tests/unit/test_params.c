@@ -252,7 +252,7 @@ static void structures_in_templates(void **state)
     json_t *values = json_loads("{\"net\": [64, [0.1, \"x\"]], \"opt\": {\"name\": \"a b\", \"betas\": [0.9, 1e18, 2.0], \"k.v\": true}, "
                                 "\"opt.name\": 5, \"no\": {}}", 0, NULL);
     static const struct {
-        const char *template, *filled; /* NULL where something is left */
+        const char *template, *filled; /* NULL if something is left */
     } cases[] = {
         {"{net}", "[64,[0.1,\"x\"]]"}, {"{opt}", "{\"name\":\"a b\",\"betas\":[0.9,1e18,2.0],\"k.v\":true}"},
         {"{no}", "{}"}, {"{net.0}-{net.1.1}", "64-x"}, {"{net.1}", "[0.1,\"x\"]"}, {"{opt.betas.1}", "1e18"},

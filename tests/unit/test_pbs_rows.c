@@ -1,4 +1,4 @@
-/* What qstat of OpenPBS and Torque prints, read. */
+/* The output of qstat of OpenPBS and Torque, read. */
 #include "common/xalloc.h"
 #include "scheduler-adapters/pbs.h"
 #include "tests/unit/unit.h"
@@ -160,7 +160,8 @@ static void ends_of_torque_are_read(void **state)
     }
 }
 
-/* Where PBS itself has ended a job, or could not begin it: in which words, and whether the job is at fault. */
+/* Statuses with which PBS itself has ended a job, or could not begin it: their words, and whether the job is at
+ * fault. */
 static void statuses_below_zero_have_a_meaning(void **state)
 {
     static const struct {
@@ -254,7 +255,7 @@ static void bytes_that_no_format_allows_harm_nothing(void **state)
     assert_int_equal(status_of("a").state, ADAPTER_JOB_RUNNING);
 }
 
-/* As versions before 23 print them (openpbs issues 1255, 2541, pull requests 2049, 2603). */
+/* Versions before 23 print them so (openpbs issues 1255, 2541, pull requests 2049, 2603). */
 static void what_old_versions_print_is_read(void **state)
 {
     static const char text[] =
@@ -489,7 +490,7 @@ static void an_array_tells_whether_it_has_begun(void **state)
     }
 }
 
-/* Of versions before 23: valid values stay what they are, whatever stands around them. */
+/* Output of versions before 23: valid values stay the same in any surroundings. */
 static void odd_values_are_mended(void **state)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* When a pilot starts jobs, gives them back, and kills their runners. In virtual time; runners are processes that are
- * only numbers, or end at once. */
+/* The times at which a pilot starts jobs, gives them back, and kills their runners. Time is virtual; runners are
+ * processes that are only numbers, or end at once. */
 #include "tasks/runner/pilot.h"
 #include "tasks/runner/run.h"
 
@@ -65,7 +65,7 @@ void pilot_say_return(struct node_pilot *p, const char *job, const char *why)
     say("return %s: %s\n", job, why);
 }
 
-/* What the runners that are started do, before they end with `status`. */
+/* The behaviour of the runners that are started, before they end with `status`. */
 static int status;
 static const char *records;
 static bool hangs;

@@ -1,4 +1,4 @@
-/* Which processes there are, beyond their numbers. */
+/* The processes that exist, beyond their numbers. */
 #include "common/process.h"
 #include "tests/unit/unit.h"
 
@@ -55,7 +55,7 @@ static void count_values(void *arg, const char *value)
     *(int *)arg += strcmp(value, dir) == 0;
 }
 
-/* Of two processes with the same mark, one in a group of its own that is left out. */
+/* Two processes have the same mark, and one of them is in a group of its own that is left out. */
 static void marked_processes_are_left_out_by_their_group(void **state)
 {
     int stay[2], ready[2], n = 0, status, ends;
@@ -107,7 +107,7 @@ static void marked_processes_are_left_out_by_their_group(void **state)
     }
 }
 
-/* Whoever asks is not among them, nor are the processes of others. */
+/* The caller is not among them, nor are the processes of other users. */
 static void the_caller_is_none_of_the_marked(void **state)
 {
     int ready[2], stay[2], status;
@@ -159,7 +159,7 @@ static void a_process_is_the_same_whatever_its_name(void **state)
 
 static int descriptors;
 
-/* Nor after all of /proc was looked through. */
+/* No descriptor is left open, even after all of /proc was searched. */
 static void no_descriptor_is_left_open(void **state)
 {
     assert_int_equal(test_descriptors(), descriptors);

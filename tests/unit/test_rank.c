@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What runners say: their process id first. */
+/* The runners' output: their process id first. */
 static int said[2];
 
 static void say(int what)

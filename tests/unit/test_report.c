@@ -1,4 +1,4 @@
-/* What a rank tells the daemon in its files: how far it is, its metrics, and that it is done. */
+/* The reports of a rank to the daemon in its files: its progress, its metrics, and that it is done. */
 #include "common/files.h"
 #include "common/timefmt.h"
 #include "tasks/train/faults.h"

@@ -114,7 +114,7 @@ static void put_text(int fd, const char *text)
 }
 
 /* The loop did not turn while the answer came and the time ran out, as when the daemon is stopped for a while. It is of
- * more than is read at once. Where this machine was held up before it was there, it is tried again. */
+ * more than is read at once. If this machine was held up before it was there, it is tried again. */
 static void what_came_in_time_is_taken_however_late_the_loop_is(void **state)
 {
     static char text[120000];
@@ -163,7 +163,7 @@ static void what_does_not_come_is_out_of_time(void **state)
     assert_string_equal(a.why, why);
 }
 
-/* What drips on and on is cut off: the rest of it is not what has come in time. */
+/* An answer that drips on and on is cut off: the rest of it has not come in time. */
 static void what_never_ends_is_out_of_time(void **state)
 {
     static struct answer a;
@@ -186,7 +186,7 @@ static void send_more(int fd, const char *text, size_t size, size_t *n)
     *n += more > 0 ? (size_t)more : 0;
 }
 
-/* Of more than may be kept nothing is used. */
+/* An answer that is longer than may be kept is not used at all. */
 static void a_long_answer_is_none(void **state)
 {
     static char body[2 << 20];
@@ -414,7 +414,7 @@ static void without_its_token_nothing_is_sent(void **state)
     close(fd);
 }
 
-/* Of one that waits nothing is sent; what is under way may have been heard. */
+/* A call that waits is not sent; one that is under way may have been received. */
 static void its_end_answers_all(void **state)
 {
     static struct answer a[4];

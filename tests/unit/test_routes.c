@@ -101,7 +101,7 @@ static void what_is_not_there_is_not_found(void **state)
     assert_true(tried > 30);
 }
 
-/* Whether a route has the parameter. */
+/* Returns whether a route has the parameter. */
 static bool has(size_t i, const char *name)
 {
     size_t n = strlen(name);
@@ -214,7 +214,7 @@ static void a_body_that_is_no_json_is_refused(void **state)
     assert_true(tried > 10);
 }
 
-/* Nor does one say anything that is no object, or has what nobody knows. */
+/* A body is refused if it is no object, or has unknown keys. */
 static void a_body_has_what_is_known(void **state)
 {
     for (size_t i = 0; i < ROUTES; i++) {

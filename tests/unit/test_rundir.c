@@ -56,7 +56,7 @@ static void put(const char *name, const char *data, size_t size)
     free(path);
 }
 
-/* What a callback was told. */
+/* The arguments of a callback. */
 static struct told {
     int times;
     bool taken, failed;
@@ -175,7 +175,7 @@ static void content_is(const char *name, const char *text)
     free(path);
 }
 
-/* Where a runner was first in one place, the other attempts of its job are fenced all the same. */
+/* If a runner was first in one place, the other attempts of its job are still fenced. */
 static void every_place_is_claimed_that_was_free(void **state)
 {
     static const char *const names[] = {"a/b/exit.json", "c/exit.json", "d/exit.json"};
@@ -202,7 +202,7 @@ static void a_place_that_cannot_be_claimed_is_an_error(void **state)
     assert_false(told.taken);
 }
 
-/* What a rank holds that cannot be read is not known, and is not told to be missing. */
+/* A rank's held steps that cannot be read are unknown, and are not reported as missing. */
 static void what_cannot_be_counted_is_an_error(void **state)
 {
     static const char *const names[] = {"held", "folder"};
@@ -258,7 +258,7 @@ static void a_file_that_cannot_be_written_is_told(void **state)
     free(last);
 }
 
-/* What is no record is none, whatever it is; only a file system that fails is an error, of which nobody may draw
+/* A file that is no record counts as none. Only a file system that fails is an error, from which nobody may draw
  * conclusions. */
 static void what_is_no_record_is_not_there(void **state)
 {

@@ -22,7 +22,7 @@ static const char *in_dir(const char *name)
     return path[n];
 }
 
-/* "" where the path is safe, else the sentence. */
+/* "" if the path is safe, else the sentence. */
 static const char *verdict(const char *path)
 {
     static struct error err;
@@ -81,7 +81,7 @@ static void a_file_has_no_sticky_bit(void **state)
     assert_non_null(strstr(verdict(in_dir("file/below")), "Not a directory"));
 }
 
-/* Whoever can replace a link, or anything that it leads through, decides where it leads. */
+/* Anybody who can replace a link, or anything that it leads through, decides where it leads. */
 static void links_are_followed_step_by_step(void **state)
 {
     make("links", 0755);
@@ -132,7 +132,7 @@ static void what_belongs_to_another_user_is_refused(void **state)
     assert_non_null(strstr(verdict(in_dir("tmp/link")), "/tmp/link is not safe, since it belongs to uid 54321"));
 }
 
-/* As deep as the kernel itself follows links, and no deeper. */
+/* Links are followed as deep as the kernel itself follows them, and no deeper. */
 static void so_many_links_are_followed(void **state)
 {
     char name[16], to[16];

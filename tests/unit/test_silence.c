@@ -1,4 +1,4 @@
-/* When a task is hung, by what is seen of it, in times that do not pass. */
+/* The moment at which a task counts as hung, by its signs of life, in times that do not pass. */
 #include "tasks/runner/silence.h"
 
 #include "tests/unit/unit.h"
@@ -141,7 +141,7 @@ static void test_group(void **state)
         if (n != cases[c].hung)
             fail_msg("case %zu: %zu are hung", c, n);
         for (int i = 0; i < cases[c].ranks; i++)
-            assert_int_equal(tasks[i].silent_ms, tasks[i].silent == SILENT_BLOCKED ? cases[c].after_ms : 0);
+            assert_int_equal(tasks[i].silent_ms, tasks[i].told == TOLD_BLOCKED ? cases[c].after_ms : 0);
     }
 }
 
@@ -404,13 +404,13 @@ static void test_pilot(void **state)
     n_there = 2;
     for (int i = 0; i < 20; i++)
         look();
-    assert_int_equal(task.silent, SILENT_NOT);
+    assert_int_equal(task.told, TOLD_NOT);
     there[0].state = 'T';
     for (int i = 0; i < 4; i++)
         look();
-    assert_int_equal(task.silent, SILENT_NOT);
+    assert_int_equal(task.told, TOLD_NOT);
     look();
-    assert_int_equal(task.silent, SILENT_STOPPED);
+    assert_int_equal(task.told, TOLD_STOPPED);
     assert_int_equal(task.silent_ms, 4 * PAUSE);
     unwatch();
 }
@@ -421,10 +421,10 @@ static void test_blame(void **state)
     watch();
     for (int i = 0; i < 4; i++)
         look();
-    assert_int_equal(task.silent, SILENT_NOT);
+    assert_int_equal(task.told, TOLD_NOT);
     time_ms = silences_due(&all);
     assert_int_equal(silences_look(&all, &l, time_ms), 1);
-    assert_int_equal(task.silent, SILENT_BLOCKED);
+    assert_int_equal(task.told, TOLD_BLOCKED);
     assert_int_equal(task.silent_ms, 4 * PAUSE);
     time_ms = silences_due(&all);
     assert_int_equal(silences_look(&all, &l, time_ms), 0);
@@ -433,7 +433,7 @@ static void test_blame(void **state)
     task.pid = 0;
     for (int i = 0; i < 20; i++)
         look();
-    assert_int_equal(task.silent, SILENT_NOT);
+    assert_int_equal(task.told, TOLD_NOT);
     assert_false(all.items[0].seen);
     unwatch();
 }

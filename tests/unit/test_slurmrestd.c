@@ -1,5 +1,5 @@
-/* What slurmrestd is told, and what it tells, in the words of all its API versions. Those of v0.0.38 and before are as
- * a real server of Slurm 22.05 takes and tells them; the later ones as they are documented. */
+/* The requests to slurmrestd and its answers, in the words of all its API versions. Those of v0.0.38 and before are as
+ * a real server of Slurm 22.05 takes and gives them; the later ones as they are documented. */
 #include "scheduler-adapters/slurmrestd.h"
 #include "tests/unit/unit.h"
 

@@ -1,4 +1,4 @@
-/* What slurmrestd is asked, and what is made of its answers. This program is the server, too, on the same loop. */
+/* The questions to slurmrestd, and the meaning of its answers. This program is the server, too, on the same loop. */
 #include "tests/unit/adapter_named.h"
 #include "tests/unit/batch_site.h"
 
@@ -252,7 +252,7 @@ static void what_could_not_be_sent_was_not_accepted(void **state)
 #define TWO "{\"jobs\": [" OF("1", "a", "RUNNING", "me") ", " OF("2", "b", "PENDING", "me") ", " OF("3", "c", "FAILED", "me") \
             ", " OF("4", "d", "RUNNING", "them") "]}"
 
-/* Where so many jobs as there may be are there, the next one waits for one of them; where there are fewer, it is the
+/* Where so many jobs as there may be are there, the next one waits for one of them; if there are fewer, it is the
  * job itself. */
 static void a_job_beyond_a_limit_waits_where_it_may_be_for_others(void **state)
 {

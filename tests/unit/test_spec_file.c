@@ -42,7 +42,7 @@ static void test_spec_file(void **state)
     assert_null(spec_file_read(path, &err));
 }
 
-/* Of any size, around those at which the memory for it grows. */
+/* Reads specs of any size, around those at which the memory for them grows. */
 static void test_large_spec_file(void **state)
 {
     static const size_t sizes[] = {65534, 65535, 65536, 131070, 131071, 131072, 200000};

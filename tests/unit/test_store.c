@@ -282,6 +282,30 @@ static void tallies_follow_every_change(void **state)
     store_close(store);
 }
 
+/* The schema has the states of common/member_state.h, and a member is handed on in those alone that are final. */
+static void the_schema_knows_each_state(void **state)
+{
+    struct store *store = must_open();
+    struct ensemble_row ens = add_ensemble(store, MEMBER_STATE_COUNT);
+    int64_t n[MEMBER_STATE_COUNT];
+    struct error err;
+
+    for (enum member_state i = 0; i < MEMBER_STATE_COUNT; i++)
+        if (store_member_put(store, &(struct member_row){.ensemble = ens.id, .index = i, .state = i}, &err) < 0 ||
+            store_commit(store, &err) < 0)
+            fail_msg("%s: %s", member_state_name(i), err.text);
+    assert_int_equal(store_tally_get(store, ens.id, n, &err), 0);
+    for (enum member_state i = 0; i < MEMBER_STATE_COUNT; i++) {
+        bool is_taken;
+
+        assert_int_equal(n[i], 1);
+        is_taken = store_exec(store, &err, "UPDATE member SET successor = 2 WHERE idx = ?1", "i", (int64_t)i) == 0;
+        if ((store_commit(store, &err) == 0 && is_taken) != member_state_is_final(i))
+            fail_msg("a member that is %s is handed on, or one that may be is not", member_state_name(i));
+    }
+    store_close(store);
+}
+
 static int64_t number(sqlite3 *db, const char *sql)
 {
     sqlite3_stmt *stmt;
@@ -537,6 +561,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(where_a_database_may_live, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_network_file_system_is_refused_or_run_safely, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(tallies_follow_every_change, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(the_schema_knows_each_state, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(moves_are_counted_with_their_members, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(impossible_books_are_refused, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_read_that_fails_dooms_what_was_changed_before, new_dir, remove_dir),

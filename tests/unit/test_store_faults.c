@@ -1,6 +1,7 @@
 /* A store in use on a disk that fails: for every n, the n-th call of SQLite on files, locks or memory fails, once or
- * for good, or the power is cut there. Whatever is told must be true: what a commit said is kept is there afterwards,
- * whole; what it said is not, is not; a list is whole or an error; and once the fault is gone, all goes on. */
+ * for good, or the power is cut there. Every report must be true. Changes that a commit reported as kept are there
+ * afterwards, whole; changes that it reported as lost are not. A list is whole or an error. Once the fault is gone, all
+ * goes on. */
 #include "common/log.h"
 #include "daemon/store/attempt.h"
 #include "daemon/store/bulk.h"
@@ -25,7 +26,7 @@
 
 static char reason[800]; /* of the last commit that failed */
 
-/* What the store has said of each step. */
+/* The store's report on each step. */
 enum said { NOT_TRIED, KEPT, NOT_KEPT, UNSURE };
 struct life {
     struct store *store, *reader; /* the latter where flushes are apart */
@@ -35,7 +36,7 @@ struct life {
     int64_t ids[STEPS], jobs[STEPS], trainings[STEPS];
 };
 
-/* Rows of what each change adds to, as a GET would see them: -1 where they cannot be read. */
+/* Rows of what each change adds to, as a GET would see them: -1 if they cannot be read. */
 static int64_t look_at_reader(struct life *life)
 {
     struct error err;

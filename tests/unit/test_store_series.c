@@ -216,7 +216,7 @@ static void a_member_has_a_bounded_number_of_series(void **state)
     assert_int_equal(n, 4);
 }
 
-/* What a follow-up's attempt reports goes on the series that the member had. */
+/* The reports of a follow-up's attempt continue the series that the member had. */
 static void a_follow_up_goes_on_the_series(void **state)
 {
     int64_t first = ensemble;

@@ -352,7 +352,7 @@ static void a_generation_that_begins_anew_is_not_followed(void **state)
     fixture_fini(&fx);
 }
 
-/* Tells whether another attempt would go on from the checkpoint of that step, with ranks of that generation. */
+/* Returns whether another attempt would go on from the checkpoint of that step, with ranks of that generation. */
 static bool is_offered(const char *dir, int step, int generation)
 {
     struct ckpt_list list;

@@ -27,7 +27,7 @@ static void leave(struct stretto *s, int step)
         fail_msg("%s", stretto_error(s));
 }
 
-/* The step of the checkpoint that another attempt would go on from; -1 where there is none. */
+/* The step of the checkpoint that another attempt would go on from; -1 if there is none. */
 static int64_t offered(void)
 {
     struct ckpt_list list;

@@ -91,7 +91,7 @@ static void stream(const struct fixture *fx, struct stretto_train *t)
     assert_int_equal(fixture_stats(t).rejected, 0);
 }
 
-/* The endpoints of a rank that are IPv6 addresses; NULL where it has none. */
+/* The endpoints of a rank that are IPv6 addresses; NULL if it has none. */
 static json_t *ipv6_of(const struct fixture *fx)
 {
     json_t *rank = rank_file(fx), *some = json_array(), *endpoint;

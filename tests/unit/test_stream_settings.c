@@ -1,5 +1,5 @@
-/* What stands wrong in the environment of a member or a rank, or in training.json, is told by its name, and nothing is
- * begun. */
+/* Mistakes in the environment of a member or a rank, or in training.json, are reported by name, and nothing is begun.
+ * */
 #include "tests/unit/stream_fixture.h"
 #include "tests/unit/unit.h"
 
@@ -82,7 +82,7 @@ static int are_there(void *threads)
     return n == *(int *)threads;
 }
 
-/* A socket's path has 107 bytes. Where the directory for it is not told, or is too long, the rank makes one that nobody
+/* A socket's path has 107 bytes. If the directory for it is not told, or is too long, the rank makes one that nobody
  * else can enter. */
 static void a_socket_without_a_directory(void **state)
 {

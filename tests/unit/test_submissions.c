@@ -1,4 +1,4 @@
-/* What POSTs answer before they get to the engine: to specs, and to keys that came before. */
+/* Answers to POSTs before they get to the engine: to specs, and to keys that came before. */
 #include "api/handlers.h"
 #include "api/idempotency.h"
 #include "api/parameter_file.h"
@@ -26,14 +26,16 @@ static int64_t rows_seen; /* -1: there were none */
 static bool refuses, commit_fails;
 
 /* In place of the engine's function, which the linker wraps: takes each spec that is not to be refused. */
-int __wrap_engine_submit(struct engine *to, const json_t *json, struct rows *rows, int64_t *id, struct error *error)
+int __wrap_engine_submit(struct engine *to, const json_t *json, struct rows *rows, struct ensemble_row *row,
+                         struct error *error)
 {
     submitted++;
     rows_seen = rows != NULL ? rows_count(rows) : -1;
     rows_close(rows);
     if (refuses)
         return error_at(error, "spec_impossible_value", "/members", "no");
-    *id = add_ensemble(2);
+    *row = (struct ensemble_row){
+        .id = add_ensemble(2), .name = "as written", .adapter = "local", .count = 2, .width = 1, .created_ms = 1};
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* What is let go after a while, in virtual time: captured output of members, step by step; events, replies and
+/* Data that is removed after a while, in virtual time: captured output of members, step by step; events, replies and
  * sessions. */
 #include "common/log.h"
 #include "common/timefmt.h"

@@ -1,4 +1,4 @@
-/* How a task has ended, and in which words: by its status, by what the runner did to it, and by what it left. */
+/* The end of a task and its words: by its status, by what the runner did to it, and by what it left. */
 #include "tasks/runner/task.h"
 
 #include "common/files.h"
@@ -92,7 +92,7 @@ struct end {
     enum attempt_outcome outcome;
     const char *reason;
     bool warned, late, cut_short, checkpoints, leaves_one, oom;
-    enum silent silent;
+    enum told told;
     enum jobdesc_kind kind;
     size_t ranks;
     const char *last_line; /* on its standard error */
@@ -163,16 +163,16 @@ static const struct end ends[] = {
     {.streams = OPTIONAL, .marks = "o", .outcome = ATTEMPT_FAILED, .reason = OPEN},
 
     /* without a sign of life */
-    {.status = SIGTERM, .silent = SILENT_STOPPED, .outcome = ATTEMPT_FAILED, .reason = "ended, since all its processes were stopped for 2.5 s"},
-    {.status = SIGTERM, .silent = SILENT_BLOCKED, .outcome = ATTEMPT_FAILED,
+    {.status = SIGTERM, .told = TOLD_STOPPED, .outcome = ATTEMPT_FAILED, .reason = "ended, since all its processes were stopped for 2.5 s"},
+    {.status = SIGTERM, .told = TOLD_BLOCKED, .outcome = ATTEMPT_FAILED,
      .reason = "ended, since it showed no sign of life for 2.5 s: no sample, no report, no output, no CPU time"},
-    {.status = SIGTERM, .silent = SILENT_BLOCKED, .kind = JOBDESC_TRAINING, .ranks = 2, .outcome = ATTEMPT_FAILED,
+    {.status = SIGTERM, .told = TOLD_BLOCKED, .kind = JOBDESC_TRAINING, .ranks = 2, .outcome = ATTEMPT_FAILED,
      .reason = "ended, since no rank showed any sign of life for 2.5 s: no sample, no report, no output, no CPU time"},
-    {.silent = SILENT_BLOCKED, .outcome = ATTEMPT_FAILED,
+    {.told = TOLD_BLOCKED, .outcome = ATTEMPT_FAILED,
      .reason = "ended, since it showed no sign of life for 2.5 s: no sample, no report, no output, no CPU time"},
-    {.silent = SILENT_BLOCKED, .checkpoints = true, .leaves_one = true, .warned = true, .outcome = ATTEMPT_FAILED,
+    {.told = TOLD_BLOCKED, .checkpoints = true, .leaves_one = true, .warned = true, .outcome = ATTEMPT_FAILED,
      .reason = "ended, since it showed no sign of life for 2.5 s: no sample, no report, no output, no CPU time"},
-    {.status = SIGTERM, .silent = SILENT_BLOCKED, .why = STOP_CANCEL, .outcome = ATTEMPT_CANCELLED, .reason = "cancelled"},
+    {.status = SIGTERM, .told = TOLD_BLOCKED, .why = STOP_CANCEL, .outcome = ATTEMPT_CANCELLED, .reason = "cancelled"},
 
     /* want of memory: itself, or a child of its shell or launcher */
     {.status = SIGKILL, .oom = true, .outcome = ATTEMPT_FAILED, .reason = "out of memory: killed by the kernel, with 2 MiB in use"},
@@ -225,8 +225,8 @@ static void an_end_has_its_outcome_and_its_reason(void **state)
         task_init(&t, &job, &task);
         t.pid = t.session = 100;
         t.warned = end->warned;
-        t.silent = end->silent;
-        t.silent_ms = end->silent != SILENT_NOT ? 2500 : 0;
+        t.told = end->told;
+        t.silent_ms = end->told != TOLD_NOT ? 2500 : 0;
         t.checkpoints.desc = end->checkpoints ? &desc.checkpoint : NULL;
         t.checkpoints.whole = end->leaves_one ? json_pack("[{}]") : NULL;
         task_end(&t, end->status, &usage, end->why);
@@ -237,7 +237,6 @@ static void an_end_has_its_outcome_and_its_reason(void **state)
         task_conclude(&t);
         leave_no_marks();
         assert_string_equal(t.rec.end.notice, end->notice != NULL ? end->notice : "");
-        assert_true(t.ended);
         if (t.rec.end.outcome != end->outcome || strcmp(t.rec.end.reason, end->reason) != 0)
             fail_msg("case %zu is %s: %s", i, attempt_outcome_name(t.rec.end.outcome), t.rec.end.reason);
         assert_int_equal(t.rec.end.exit_code, WIFEXITED(end->status) ? WEXITSTATUS(end->status) : -1);
@@ -279,11 +278,11 @@ static void one_that_died_as_told_is_known(void **state)
 /* Of a task that reports "acc", and may be one that is to go up to step 10. Zeros are as in struct end. */
 struct reported {
     int64_t until;
-    bool last, resumed, arrived, warned;
+    bool last, resumed, warned;
     const char *points; /* the lines that it reported */
     int status;
     enum stop why;
-    enum silent silent;
+    enum told told;
     enum file file;
     const char *least; /* not NULL: success needs "acc" to be at least 0.9 at last */
     enum jobdesc_diverged diverged;
@@ -310,19 +309,19 @@ static const struct reported reported[] = {
      .rung_value = 0.5},
     {.until = 10, .points = AT(10, 0.5), .status = SIGTERM, .why = STOP_CANCEL, .outcome = ATTEMPT_CANCELLED, .reason = "cancelled", .at_rung = true,
      .rung_step = 10, .rung_value = 0.5},
-    {.until = 10, .points = AT(10, 0.5) AT(11, 0.75), .arrived = true, .status = SIGTERM, .outcome = ATTEMPT_REACHED,
+    {.until = 10, .points = AT(10, 0.5) AT(11, 0.75), .told = TOLD_ARRIVED, .status = SIGTERM, .outcome = ATTEMPT_REACHED,
      .reason = "reached step 10, with acc 0.5", .at_rung = true, .rung_step = 10, .rung_value = 0.5},
-    {.until = 10, .points = AT(10, 0.5) AT(11, 0.75), .arrived = true, .status = SIGTERM, .silent = SILENT_BLOCKED, .outcome = ATTEMPT_FAILED,
+    {.until = 10, .points = AT(10, 0.5) AT(11, 0.75), .status = SIGTERM, .told = TOLD_BLOCKED, .outcome = ATTEMPT_FAILED,
      .reason = "ended, since it showed no sign of life for 2.5 s: no sample, no report, no output, no CPU time", .at_rung = true, .rung_step = 10,
      .rung_value = 0.5},
     {.until = 10, .points = AT(12, 0.5), .outcome = ATTEMPT_REACHED, .reason = "reached step 12, with acc 0.5", .at_rung = true, .rung_step = 12,
      .rung_value = 0.5},
     {.until = 10, .last = true, .points = AT(10, 0.5), .outcome = ATTEMPT_SUCCEEDED, .reason = "", .at_rung = true, .rung_step = 10, .rung_value = 0.5},
-    {.until = 10, .last = true, .points = AT(11, 0.5), .arrived = true, .status = SIGTERM, .outcome = ATTEMPT_SUCCEEDED, .reason = "", .at_rung = true,
+    {.until = 10, .last = true, .points = AT(11, 0.5), .told = TOLD_ARRIVED, .status = SIGTERM, .outcome = ATTEMPT_SUCCEEDED, .reason = "", .at_rung = true,
      .rung_step = 11, .rung_value = 0.5},
-    {.until = 10, .last = true, .points = AT(11, 0.5), .arrived = true, .status = SIGTERM, .file = MISSING, .outcome = ATTEMPT_FAILED,
+    {.until = 10, .last = true, .points = AT(11, 0.5), .told = TOLD_ARRIVED, .status = SIGTERM, .file = MISSING, .outcome = ATTEMPT_FAILED,
      .reason = "killed by signal 15 (Terminated)", .at_rung = true, .rung_step = 11, .rung_value = 0.5},
-    {.until = 10, .last = true, .points = AT(11, 0.5), .arrived = true, .status = SIGTERM, .file = THERE, .outcome = ATTEMPT_SUCCEEDED, .reason = "",
+    {.until = 10, .last = true, .points = AT(11, 0.5), .told = TOLD_ARRIVED, .status = SIGTERM, .file = THERE, .outcome = ATTEMPT_SUCCEEDED, .reason = "",
      .at_rung = true, .rung_step = 11, .rung_value = 0.5},
     {.until = 10, .resumed = true, .points = "", .outcome = ATTEMPT_REACHED, .reason = "reached step 10 before"},
     {.until = 10, .resumed = true, .last = true, .points = "", .outcome = ATTEMPT_SUCCEEDED, .reason = ""},
@@ -345,7 +344,7 @@ static const struct reported reported[] = {
     {.points = AT(3, NaN), .outcome = ATTEMPT_DIVERGED, .reason = "acc was NaN at its last step, 3"},
     {.points = AT(3, NaN), .status = SIGKILL, .why = STOP_TIMEOUT, .outcome = ATTEMPT_DIVERGED, .reason = "acc was NaN at its last step, 3"},
     {.points = AT(3, NaN), .status = SIGTERM, .why = STOP_CANCEL, .outcome = ATTEMPT_CANCELLED, .reason = "cancelled"},
-    {.points = AT(3, NaN), .status = SIGTERM, .silent = SILENT_STOPPED, .outcome = ATTEMPT_FAILED,
+    {.points = AT(3, NaN), .status = SIGTERM, .told = TOLD_STOPPED, .outcome = ATTEMPT_FAILED,
      .reason = "ended, since all its processes were stopped for 2.5 s"},
     {.points = AT(3, NaN), .diverged = JOBDESC_DIVERGED_IGNORE, .outcome = ATTEMPT_SUCCEEDED, .reason = ""},
     {.points = AT(3, NaN) AT(4, 1), .diverged = JOBDESC_DIVERGED_END, .status = SIGTERM, .outcome = ATTEMPT_DIVERGED, .reason = "acc was NaN or infinite"},
@@ -378,10 +377,9 @@ static void what_it_reported_counts(void **state)
         task_init(&t, &job, &task);
         t.metrics = metrics_create(&desc, &task, UNIX_MS, UNIX_MS);
         t.rec.end.resumed = r->resumed ? resumed : NULL;
-        t.arrived = r->arrived;
         t.warned = r->warned;
         t.checkpoints.desc = r->warned ? &desc.checkpoint : NULL;
-        t.silent = r->silent;
+        t.told = r->told;
         t.silent_ms = 2500;
         task_end(&t, r->status, &usage, r->why);
         assert_true(task_read_metrics(&t));

@@ -1,5 +1,5 @@
-/* Which members are whole in a checkpoint of a training, by the files of its ranks; its row; and who is sent back by
- * it. */
+/* The members that are whole in a checkpoint of a training, by the files of its ranks; its row; and the members that it
+ * sends back. */
 #include "common/files.h"
 #include "daemon/rundir/whole.h"
 #include "daemon/store/bulk.h"

@@ -1,5 +1,5 @@
-/* Which processes a runner takes for those of its tasks. The runner is a process of this program's, so that others are
- * older than it and do not descend from it. */
+/* The processes that a runner assigns to its tasks. The runner is a process of this program's, so that others are older
+ * than it and do not descend from it. */
 #include "tasks/runner/tree.h"
 
 #include "common/process.h"

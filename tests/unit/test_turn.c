@@ -1,4 +1,4 @@
-/* When a loop turn's changes are committed, and who is told. */
+/* The moments at which a loop turn's changes are committed, and the callbacks that follow. */
 #include "common/log_changes.h"
 #include "daemon/state_watch.h"
 #include "daemon/store/event.h"

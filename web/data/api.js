@@ -63,7 +63,7 @@ const json = reply => reply.json();
 
 export const get = path => send('GET', url(path), json);
 
-// What is not JSON, with its headers; it may take a while.
+// Asks for something other than JSON, with its headers; it may take a while.
 export function bytes(path) {
   const take = async reply => ({bytes: new Uint8Array(await reply.arrayBuffer()), headers: reply.headers});
   return send('GET', url(path), take, {wait: 120000});
@@ -74,7 +74,8 @@ export function change(method, path, body) {
   return send(method, url(path), json, {body, headers});
 }
 
-// How many bytes there are. An answer to HEAD has no body, so that a refusal is asked for again, for what it says.
+// Returns the number of bytes. An answer to HEAD has no body, so that after a refusal the same is asked for again, to
+// get its text.
 async function sizeOf(path) {
   try {
     return await send('HEAD', url(path), reply => Number(reply.headers.get('Content-Length')));
@@ -100,7 +101,7 @@ export const logInByLink = login => begin({login});
 
 export const logInByToken = (token, role) => begin({role}, {Authorization: `Bearer ${token}`});
 
-// What is still being asked for is given up, since the session would be missing there.
+// Requests that are still under way are given up, since they would fail without the session.
 export async function logOut() {
   for (const call of calls) call.abort();
   try {

@@ -1,5 +1,5 @@
-// What the page keeps of the ensemble that is looked at, from one address to the next: the states of its members, and
-// which of them were found.
+// The data of the ensemble on display that the page keeps from one address to the next: the states of its members, and
+// which of them the filter has found.
 import * as api from './api.js';
 import {Snapshot, NAMES} from './snapshot.js';
 import {fieldsOf, scaleOf} from './fields.js';
@@ -31,7 +31,7 @@ class Kept {
     this.sample.changed(indices);
   }
 
-  // Asks for what is new; redraw() once it is there. Whoever cannot be told now is told by the next look.
+  // Asks for news, and calls redraw() once it is there. A request that cannot be made now is made by the next look.
   async look(filter, redraw) {
     const search = searchOf(filter), before = this.snapshot.states?.length;
     this.wanted = search;
@@ -69,7 +69,7 @@ class Kept {
     return this.choice === null ? [] : [...new Set([...this.choice.indices, ...this.further])];
   }
 
-  // Of the members that are plotted, those that are known, and the fields that they have, with their scales.
+  // Returns the plotted members as far as they are known, and their fields with scales.
   sampled() {
     const {version} = this.sample;
     if (this.known?.version === version) return this.known;
@@ -86,7 +86,7 @@ class Kept {
       || ((host !== null || cause !== null) && this.foundAt !== this.snapshot.event);
   }
 
-  // False where something else is looked for meanwhile.
+  // False if something else is looked for meanwhile.
   async search(search) {
     const event = this.snapshot.event, {bytes} = await api.bytes(`v1/ensembles/${this.id}/states?${search}`);
     if (search !== this.wanted) return false;
@@ -96,7 +96,7 @@ class Kept {
     return true;
   }
 
-  // What the filter leaves, for the grid and for counting; null while that is not known.
+  // Returns the members that pass the filter, for the grid and for counting; null while they are not known.
   chosen(filter) {
     const {states} = this.snapshot;
     if (states === null) return null;
@@ -107,7 +107,7 @@ class Kept {
     return {codes, from, to, mask, has, isWhole: search === '' || mask !== null};
   }
 
-  // How many members the filter leaves; they are counted again only when members or the filter have changed.
+  // Returns how many members pass the filter. They are counted again only when members or the filter have changed.
   count(filter) {
     const key = queryOf(filter).toString(), chosen = this.chosen(filter);
     if (key === '' || chosen === null || !chosen.isWhole) return null;

@@ -1,4 +1,5 @@
-// Which ensembles the overview shows, in which order and how, as its address says it and as the API is asked.
+// The choice of ensembles in the overview, their order and their form: as read from the page's address, and as sent to
+// the API.
 
 export const STATES = ['running', 'paused', 'complete', 'failed', 'cancelled'];
 
@@ -7,7 +8,7 @@ const SORT = /^(created|name|state|progress|rate|(last|min|max):.+)$/;
 const OF_THE_PAGE = ['chosen', 'shown', 'isTable']; // may change without another list
 
 // {states, name, isTroubled: only those that need a person, sort and order: null for the newest first, isTable, shown:
-// columns of metrics, null where nobody has chosen any, chosen: ids to be compared, cursor}
+// columns of metrics, null if nobody has chosen any, chosen: ids to be compared, cursor}
 export function readChoice(parameters) {
   const words = name => (parameters.get(name) ?? '').split(',');
   const isTroubled = parameters.has('trouble'); // such a list is not sorted
@@ -25,7 +26,7 @@ export function readChoice(parameters) {
   };
 }
 
-// As the address says now: for what a click changes, which may come before the page shows what the last one changed.
+// Returns the choice in the present address. A click changes this one, since the page may not show the last change yet.
 export const currentChoice = () => readChoice(new URLSearchParams(location.hash.split('?')[1]));
 
 export const isFiltered = ({states, name, isTroubled}) => states.length > 0 || name !== '' || isTroubled;
@@ -34,7 +35,7 @@ function put(query, name, value) {
   if (value !== null && value !== '') query.set(name, value);
 }
 
-// As the API takes it.
+// Returns the choice as a query of the API.
 export function queryOf({states, name, isTroubled, sort, order, cursor}) {
   const query = new URLSearchParams({limit: PAGE});
   put(query, 'state', states.join(','));

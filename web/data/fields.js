@@ -1,5 +1,5 @@
-// What members can be plotted by: their parameters, what they reported, what their latest attempt used, their state.
-// And the scales of that.
+// The fields by which members can be plotted, with their scales: parameters, reported metrics, use of the latest
+// attempt, and state.
 import {NAMES} from './snapshot.js';
 import {bytes, duration, finite, lossesFirst, number} from './format.js';
 import {MEMBERS} from './states.js';
@@ -56,7 +56,7 @@ export function fieldsOf(lines) {
   return [...names.map(name => parameterField(name, lines)).filter(field => field !== null), ...metrics, ...used];
 }
 
-// Where a value lies along an axis, from 0 to 1, and which value lies somewhere.
+// Returns functions that give the place of a value along an axis, from 0 to 1, and the value at a place.
 export function scaleOf(field, lines) {
   if (field.values) {
     const n = field.values.length, places = new Map(field.values.map((value, i) => [value, (i + 0.5) / n]));
@@ -91,10 +91,11 @@ function powers(low, high) {
 
 const short = value => Number(value.toPrecision(4));
 
-// Whether members can be chosen by it.
+// Returns whether members can be chosen by the field.
 export const canChooseBy = ({key, parameter}) => parameter !== undefined || key === 'state' || key === 'index';
 
-// What of a filter says that members lie between two places of an axis; null where that is nothing, or cannot be said.
+// Returns the part of a filter by which members lie between two places of an axis; null if there is none, or no filter
+// can express it.
 export function conditionOf(field, scale, from, to, filter) {
   if (Math.min(from, to) <= 0 && Math.max(from, to) >= 1) return null; // all of it
   const [low, high] = [scale.pick(Math.min(from, to)), scale.pick(Math.max(from, to))];

@@ -8,7 +8,7 @@ export const count = n => whole.format(n);
 
 const roundedTo = digits => (rounded[digits] ??= new Intl.NumberFormat('en', {maximumSignificantDigits: digits}));
 
-// The number, or null where it is not finite: curves have a gap there.
+// The number, or null if it is not finite: curves have a gap there.
 export const finite = value => (typeof value === 'number' ? value : null);
 
 export function number(value, digits = 4) {
@@ -20,7 +20,7 @@ export function number(value, digits = 4) {
 
 const UNITS = [['d', 86400], ['h', 3600], ['min', 60], ['s', 1]];
 
-// How long it took, or has taken until now; null where it has not begun.
+// Returns how long it took, or has taken until now; null if it has not begun.
 export const between = (started, ended) => started
   && duration((Date.parse(ended ?? new Date().toISOString()) - Date.parse(started)) / 1000);
 

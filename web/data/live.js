@@ -1,20 +1,10 @@
 // The event stream says that something has happened; what it is, is asked for. While the page is hidden it holds no
 // connection, and when it is shown again it catches up.
+import {EVENT_KINDS} from './tables.js';
 
 const PAUSE = 1000; // between two looks, however many events there are
 const RETRY = 3000;
 const LATE = 8000; // a daemon that takes longer to answer may be stopped, or hang
-
-// An EventSource hears only of the kinds that it is told of.
-export const KINDS = [
-  'allocation.ended', 'allocation.submitted', 'attempt.ended', 'ensemble.begun', 'ensemble.cancelled',
-  'ensemble.closed', 'ensemble.complete', 'ensemble.elastic', 'ensemble.ending', 'ensemble.failed',
-  'ensemble.follow_up', 'ensemble.paused', 'ensemble.resized', 'ensemble.resubmitted', 'ensemble.resumed',
-  'ensemble.submitted', 'member.cancelled', 'member.promoted', 'member.resubmitted', 'member.running', 'member.stopped',
-  'member.submitted', 'members.changed', 'training.checkpoint', 'training.ended',
-  'training.reclaimed', 'training.recovered', 'training.resized', 'training.restarted', 'training.resubmitted',
-  'training.running', 'training.submitted', 'gap',
-];
 
 export class Live {
   // look(): asks again, a promise. told(since): since when what is shown may be out of date; null: it is not.
@@ -24,7 +14,7 @@ export class Live {
     document.addEventListener('visibilitychange', () => (document.hidden ? this.close() : this.connect()));
   }
 
-  // open(): makes an EventSource. What changes without an event, such as a rate, is looked at `every` so many
+  // open(): makes an EventSource. Values that change without an event, such as a rate, are read `every` so many
   // milliseconds. Resolves once the first look is over.
   async follow(open, every) {
     this.open = open;
@@ -54,7 +44,8 @@ export class Live {
     this.beat = setInterval(() => this.soon(0), this.every);
     source.onopen = () => this.soon(0); // what happened before
     source.onerror = () => this.lost(source);
-    for (const kind of KINDS) source.addEventListener(kind, () => this.soon(PAUSE));
+    // an EventSource hears only of the kinds that it is told of
+    for (const kind of EVENT_KINDS) source.addEventListener(kind, () => this.soon(PAUSE));
   }
 
   // One that was interrupted comes back by itself; one that was refused does not.
@@ -69,7 +60,7 @@ export class Live {
     else this.next ??= setTimeout(() => this.now(), after);
   }
 
-  // Where another view is followed meanwhile, that is looked at at once, and this look tells nothing more.
+  // If another view is followed meanwhile, that one is updated at once, and this call reports nothing more.
   async now() {
     const own = (this.latest = {});
     let good = true;

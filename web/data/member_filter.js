@@ -1,4 +1,4 @@
-// Which members are looked at, as the address says it, as the API is asked, and as a command.
+// The filter of members: as read from the page's address, as sent to the API, and as a command.
 import {MEMBERS} from './states.js';
 import {visible} from './text.js';
 
@@ -15,7 +15,7 @@ function readWhere(text) {
 
 const index = text => (/^\d{1,12}$/.test(text ?? '') ? Number(text) : null);
 
-// {states: names, from, to: null where any, where: conditions by parameter, host, cause: null where any}
+// {states: names, from, to: null if any, where: conditions by parameter, host, cause: null if any}
 export function readFilter(parameters) {
   const states = (parameters.get('state') ?? '').split(',').filter(name => MEMBERS.includes(name));
   return {states, from: index(parameters.get('from')), to: index(parameters.get('to')),
@@ -25,7 +25,7 @@ export function readFilter(parameters) {
 
 export const isSearching = ({where, host, cause}) => Object.keys(where).length > 0 || host !== null || cause !== null;
 
-// As the API takes it; only the part that needs a search, where the rest is known here.
+// Returns the filter as a query of the API, or, if the rest is known here, only the part that needs a search.
 export function queryOf(filter, onlySearch = false) {
   const {states, from, to, where, host, cause} = filter, query = new URLSearchParams();
   const put = (name, value) => value !== null && value !== '' && query.set(name, value);

@@ -1,4 +1,4 @@
-// Members with their parameters, for plots: all of them where they are few, else a sample, in which each state has a
+// Members with their parameters, for plots: all of them if they are few, else a sample, in which each state has a
 // share, and which is the same each time.
 import * as api from './api.js';
 import {NO_MEMBER} from './snapshot.js';

@@ -1,10 +1,11 @@
 // A copy of the states of an ensemble's members, a byte each, kept right by what has changed since the event that it
 // knows.
 import * as api from './api.js';
+import {MEMBER_STATES} from './tables.js';
 
 // by their codes
-export const NAMES = ['pending', 'submitted', 'running', 'succeeded', 'failed', 'unfinished', 'cancelled', 'stopped'];
-export const NO_MEMBER = 8; // a place whose member is in another ensemble of the family
+export const NAMES = MEMBER_STATES.map(({name}) => name);
+export const NO_MEMBER = NAMES.length; // a place whose member is in another ensemble of the family
 const CODES = new Map(NAMES.map((name, code) => [name, code]));
 const ZERO = 48; // '0'
 
@@ -75,7 +76,7 @@ export class Snapshot {
   }
 }
 
-// How many of the members from one index up to but without another are in which state, by code.
+// Returns how many of the members with indices from `from` to before `end` are in which state, by code.
 export function countStates(states, from, end, isChosen) {
   const counts = new Uint32Array(NO_MEMBER + 1);
   for (let i = from; i < end; i++) if (!isChosen || isChosen(i)) counts[states[i]]++;

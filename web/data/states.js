@@ -1,8 +1,16 @@
-// The states of members in the order in which they are shown, and a sign for each state.
-export const MEMBERS = ['succeeded', 'stopped', 'unfinished', 'failed', 'cancelled', 'running', 'submitted', 'pending'];
+// What the states of members look like. The table itself is the daemon's (common/member_state.h).
+import {MEMBER_STATES} from './tables.js';
 
+// in the order in which bars and legends show them
+export const STATES = [...MEMBER_STATES].sort((a, b) => a.place - b.place);
+export const MEMBERS = STATES.map(({name}) => name);
+export const HELP = Object.fromEntries(STATES.map(({name, help}) => [name, help]));
+
+// How many of them are not final
+export const openOf = members => STATES.reduce((sum, {name, isFinal}) => sum + (isFinal ? 0 : members[name]), 0);
+
+// of ensembles, trainings, attempts and jobs, too
 export const SIGNS = {
-  pending: '○', submitted: '◔', running: '▶', succeeded: '✓', complete: '✓', done: '✓', failed: '✕', unfinished: '◐',
-    stopped: '■', reached: '■', cancelled: '⊘',
-  paused: '‖', timeout: '◐', lost: '?', ended: '■',
+  ...Object.fromEntries(STATES.map(({name, sign}) => [name, sign])),
+  complete: '✓', done: '✓', reached: '■', paused: '‖', timeout: '◐', lost: '?', ended: '■',
 };

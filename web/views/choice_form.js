@@ -1,4 +1,5 @@
-// A form that chooses members by what is typed: a range, a parameter, a host. What a brush does, from the keyboard.
+// A form that chooses members by typed words: a range, a parameter, a host. It does the same as a brush, from the
+// keyboard.
 import {h} from '../widgets/dom.js';
 import {addressOf} from '../data/member_filter.js';
 import {visible} from '../data/text.js';
@@ -7,7 +8,7 @@ const typed = (form, name) => (form.get(name) ?? '').trim();
 
 const end = text => (text === '' ? null : Number(text));
 
-// What the form says of a filter; what it says nothing of stays.
+// Returns the changes that the form makes to a filter; other parts of the filter stay.
 function changesOf(form, field, filter) {
   const changes = {}, [from, to, low, high, host] = ['from', 'to', 'low', 'high', 'host'].map(
     name => typed(form, name));
@@ -29,7 +30,7 @@ function valuesOf(field) {
     field.values.map((value, i) => h('option', {value: i}, visible(value))));
 }
 
-// fields: the parameters that members have, as fields.js tells them.
+// fields: the parameters that members have, as fields.js gives them.
 export function choosingForm(id, kept, fields, filter, parameters, redraw) {
   const field = fields.find(({parameter}) => parameter === kept.parameter) ?? fields[0];
   const submit = event => {

@@ -1,4 +1,4 @@
-// What an operator can do to an ensemble. Each says what it does before it does what cannot be taken back.
+// The actions of an operator on an ensemble. Each one that cannot be undone says beforehand what it will do.
 import {h} from '../widgets/dom.js';
 import * as api from '../data/api.js';
 import {canFollowUp, canResubmit, followUp, resubmit} from './resubmit.js';
@@ -90,7 +90,7 @@ function underWay(ensemble, act) {
     h('button', {'data-key': 'cancel', class: 'danger', onclick: () => cancel(ensemble, act)}, 'Cancel…')];
 }
 
-// act(action): does it, tells the sentence that it returns or what went wrong, and asks again.
+// act(action): does it, shows the sentence that it returns or the error, and asks again.
 export function controls(ensemble, act) {
   const buttons = [
     canResubmit(ensemble)

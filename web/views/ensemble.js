@@ -14,12 +14,12 @@ import {mapView} from './member_grid.js';
 import {plotsView} from './parameter_plots.js';
 import {loadRungs, rungsView} from './rungs.js';
 import {sentence} from '../widgets/sentence.js';
-import {MEMBERS} from '../data/states.js';
+import {HELP, MEMBERS} from '../data/states.js';
 import {filterView} from './filter.js';
 
 async function load(id, parameters, redraw, kept) {
   const ensemble = await api.get(`v1/ensembles/${id}`);
-  // the calls below fail likewise, and tell
+  // the calls below fail likewise, and report it
   if (ensemble.count <= MOST) kept.look(readFilter(parameters), redraw).catch(() => {});
   const [members, failures, metrics, family, rungs] = await Promise.all([
     loadMembers(id, parameters), loadFailures(id), loadMetrics(ensemble.training), loadFamily(ensemble),
@@ -31,7 +31,7 @@ async function load(id, parameters, redraw, kept) {
 function counts({id, members}, parameters, {states}) {
   const toggled = state => (states.includes(state) ? states.filter(other => other !== state) : [...states, state]);
   return h('ul', {class: 'plain counts', 'aria-label': 'Members by state'}, MEMBERS.map(state =>
-    h('li', {'data-key': state},
+    h('li', {'data-key': state, title: HELP[state]},
       h('a', {href: addressOf(id, parameters, {states: toggled(state)}), class: members[state] === 0 && 'none',
       'aria-current': states.includes(state) && 'true'}, swatch(state), ' ', sign(state), ' ',
         h('b', null, format.count(members[state])), ' ', state))));

@@ -4,15 +4,13 @@ import {h, foreign} from '../widgets/dom.js';
 import * as format from '../data/format.js';
 import {addressOf, currentChoice} from '../data/ensemble_choice.js';
 import {bar, inWords, pill} from '../widgets/state_signs.js';
+import {openOf} from '../data/states.js';
 import {visible} from '../data/text.js';
 
 const FIGURES = ['last', 'min', 'max'];
-const SHOWN = 2; // metrics, where nobody has chosen any
+const SHOWN = 2; // metrics, if nobody has chosen any
 
-const OPEN = ['pending', 'submitted', 'running'];
-
-export const share = ({members, count}) =>
-  (count === 0 ? 0 : 1 - OPEN.reduce((sum, state) => sum + members[state], 0) / count);
+export const share = ({members, count}) => (count === 0 ? 0 : 1 - openOf(members) / count);
 
 const progress = ensemble => [
   h('span', {class: 'share'}, format.share(share(ensemble))),
@@ -44,7 +42,7 @@ export const NAME = {key: 'name', title: 'name', first: 'asc'};
 
 const parts = key => [key.slice(0, key.indexOf(':')), key.slice(key.indexOf(':') + 1)];
 
-// A figure of a metric; undefined where the training has not reported it, null where it is no finite number.
+// A figure of a metric; undefined if the training has not reported it, null if it is no finite number.
 export function valueOf({training}, key) {
   const [figure, name] = parts(key);
   return figure === 'last' ? training?.metrics[name] : training?.metric_ranges[name]?.[figure];
@@ -88,7 +86,7 @@ export function sortings(choice, ensembles) {
   return [NAME, ...COLUMNS, ...shown].map(({key, title, words, first}) => ({key, words: words ?? title, first}));
 }
 
-// Which figures of which metrics are shown.
+// Shows which figures of which metrics are shown, and lets the user choose.
 export function columnChooser(choice, ensembles) {
   const shown = shownOf(choice, ensembles),
     names = namesOf(ensembles, shown);

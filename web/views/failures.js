@@ -1,4 +1,4 @@
-// Why attempts failed, by cause, with the latest of each and the last lines that it printed.
+// The reasons why attempts failed, by cause, with the latest of each and the last lines that it printed.
 import {h, foreign} from '../widgets/dom.js';
 import * as api from '../data/api.js';
 import {count} from '../data/format.js';

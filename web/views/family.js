@@ -6,7 +6,7 @@ import {bar, inWords, pill} from '../widgets/state_signs.js';
 
 const isAlone = ensemble => ensemble.follow_up_of === null && ensemble.follow_ups.length === 0;
 
-// The family, its first ensemble first; null where an ensemble is all of its own.
+// The family, its first ensemble first; null if an ensemble is all of its own.
 export async function loadFamily(ensemble) {
   if (isAlone(ensemble)) return null;
   const [{ensembles, next}, root] = await Promise.all([

@@ -14,7 +14,7 @@ function conditionInWords(name, value) {
   return [foreign(name), ` from ${low} to ${high}`];
 }
 
-// How the filter reads, and what of it can be taken away.
+// Shows the parts of the filter, each with a button that removes it.
 function chips(id, parameters, filter) {
   const {states, from, to, where, host, cause} = filter, list = [];
   const add = (key, words, changes, name) => list.push(h('li', {'data-key': key}, words,

@@ -15,7 +15,7 @@ export async function loadGenerations({id}) {
   return {generations, hasOlder: next !== null, checkpoints};
 }
 
-// How a generation ended: words, and the state whose sign and colour they have.
+// The words for how a generation ended, and the state whose sign and colour they have.
 const ENDS = {
   done: ['done', 'done'],
   failed: ['failed', 'failed'],
@@ -38,7 +38,7 @@ function endOf({started, ended}) {
 
 const isOver = ({state}) => ['done', 'failed', 'cancelled'].includes(state);
 
-// How often, and why the last times.
+// Says how often the ranks restarted, and why the last times.
 function restartsOf({restarts}) {
   if (restarts.length === 0) return null;
   return [`${format.count(restarts[0].number)} times: `, restarts.map(({time, rank, reason}, i) => [
@@ -81,7 +81,7 @@ export function generationsView(training, {generations, hasOlder}) {
   );
 }
 
-// What it is used for, of a checkpoint that is not damaged.
+// Says what a checkpoint that is not damaged is used for.
 function useOf(one, training) {
   const uses = [];
   if (one.name === training.resumed_from) uses.push(`generation ${format.count(training.generation)} went on from it`);
@@ -120,8 +120,8 @@ export function trainingCheckpoints(training, {checkpoints}) {
   );
 }
 
-// Where each generation after the first begins along an axis: among the points that came between its own end and that
-// of the one before.
+// Returns where each generation after the first begins along an axis: among the points between its own end and that of
+// the one before.
 export function marksAlong(axis, {generations}, {begun, by, buckets}) {
   const marks = [];
   for (const [i, {number, started, ended}] of generations.entries()) {

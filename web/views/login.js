@@ -1,4 +1,4 @@
-// Who has no session is told how to get one.
+// The page for users without a session: it says how to get one.
 import {h} from '../widgets/dom.js';
 import * as api from '../data/api.js';
 

@@ -26,13 +26,13 @@ async function output(path, attempt) {
   }
 }
 
-// Its series, where it reported any.
+// Its series, if it reported any.
 async function loadMetrics(id, index, {metrics}) {
   if (Object.keys(metrics).length === 0) return {};
   return (await api.get(`v1/ensembles/${id}/members/${index}/metrics?buckets=160&limit=${SERIES}`)).series;
 }
 
-// Where standard error is in standard output, that is all there is.
+// If standard error is in standard output, that is all there is.
 const streamsOf = member => (member.output === 'merged' ? ['stdout'] : ['stderr', 'stdout']);
 
 function titleOf(member, stream) {
@@ -54,7 +54,7 @@ async function load(id, index, parameters) {
 }
 
 const HEADERS = ['attempt', 'state', 'how it ended', 'host', 'started', 'took', 'CPU time', 'memory', 'job'];
-const RESUMED = 'went on from'; // a checkpoint; there is a column for it where any attempt did
+const RESUMED = 'went on from'; // a checkpoint; there is a column for it if any attempt did
 
 function attemptRow(member, attempt, chosen, isResumed) {
   const how = attempt.exit_code !== null ? `exit ${attempt.exit_code}` : attempt.signal !== null
@@ -116,7 +116,7 @@ function artefacts({artefacts: all}) {
         cell('attempt', one.attempt), cell('SHA-256', h('code', null, one.sha256))))));
 }
 
-// All of an output, in a window of its own, or in a file where it is too much for a window.
+// All of an output, in a window of its own, or in a file if it is too much for a window.
 function whole(name, path, size) {
   const how = size > FOR_A_WINDOW ? {download: `${name}.txt`} : {target: '_blank', rel: 'noopener'};
   return h('a', {href: api.url(path), ...how}, `${how.download ? 'download all' : 'all'} ${format.bytes(size)}`);

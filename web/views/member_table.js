@@ -8,7 +8,7 @@ import {visible} from '../data/text.js';
 
 const PAGE = 50;
 
-const SHOWN = 2; // metrics, where the list is not sorted by another one
+const SHOWN = 2; // metrics, if the list is not sorted by another one
 const SORTS = /^(attempts|took|memory|(metric|min|max|area):.+)$/s;
 
 function sortOf(parameters) {

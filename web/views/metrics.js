@@ -17,7 +17,7 @@ export const addressOf = (id, parameters, changes) => {
   return `#/ensembles/${id}/training${query.size > 0 ? `?${query}` : ''}`;
 };
 
-// Where a range of steps lies on the axis; of several that come to the same place, the extremes stay.
+// Puts ranges of steps into places on the axis; if several come to the same place, the extremes stay.
 function tableOf(one, name, axis, isLog) {
   const {buckets} = one.series[name],
     by = axis === 'samples' && samplesBy(one.moments),
@@ -51,7 +51,7 @@ export function groups(all) {
   return [...found].sort(([a], [b]) => (b === 'loss') - (a === 'loss')); // losses first
 }
 
-// Losses are looked at by their logarithm, unless it is said otherwise, where they are all positive and of different
+// Losses are looked at by their logarithm, unless it is said otherwise, if they are all positive and of different
 // sizes.
 function wantsLog(tables, parameters) {
   const said = parameters.get('log');

@@ -1,5 +1,5 @@
-// What needs a person: ensembles that do not go on by themselves, or went wrong lately, and batch systems that are not
-// well.
+// The things that need a person: ensembles that do not go on by themselves, or went wrong in the last week, and batch
+// systems that are not well.
 import {h, foreign} from '../widgets/dom.js';
 import * as api from '../data/api.js';
 import * as format from '../data/format.js';
@@ -9,7 +9,7 @@ import {sign} from '../widgets/state_signs.js';
 
 const MOST = 6;
 
-// Ensembles that somebody should look at, as the daemon says. Where a part is looked at, nothing is asked for.
+// Ensembles that somebody should look at, as the daemon says. If a part is looked at, nothing is asked for.
 export async function loadTroubled(choice) {
   if (isFiltered(choice) || choice.cursor !== null) return {ensembles: [], next: null};
   return api.get(`v1/ensembles?trouble=1&limit=${MOST}`);

@@ -47,8 +47,8 @@ function empty(choice) {
 
 let typing = null; // a timer, while what is typed has not been looked for
 
-// What is typed is looked for once typing pauses; it makes no way back in the browser's history for each letter. Where
-// the address becomes another one by itself, the field follows.
+// A field that searches for the typed name once typing pauses, without an entry in the browser's history for each
+// letter. If the address changes by itself, the field follows.
 function nameField(choice) {
   const field = document.getElementById('name');
   if (field && typing === null && field.value.trim() !== choice.name) field.value = choice.name;

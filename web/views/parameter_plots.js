@@ -30,7 +30,7 @@ function kinds(id, parameters, isLines) {
       'Parallel coordinates'));
 }
 
-// How many of those that are shown are in which state, by ranges of the field across.
+// A table of how many of the members on display are in which state, by ranges of the field across.
 function binsTable(field, scale, {lines, states, has}) {
   const bins = scale.isValues ? scale.ticks.map(([, words]) => ({words, counts: {}})) :
     Array.from({length: BINS},
@@ -66,12 +66,12 @@ function table(kept, field, wish, redraw) {
 const about = ({total, isAll}, shown) => (isAll ? `${count(shown)} members` :
   `A sample: ${count(shown)} of ${count(total)} members, in which states that are rare have more than their share`);
 
-// How many of the lines have no value of at least one of these fields.
+// Returns how many of the lines have no value of at least one of these fields.
 const lacking = (lines, states, fields, scale) =>
   lines.reduce((n, line) => n + fields.some(field => scale(field).at(field.value(line, states[line.index])) === null),
     0);
 
-// What the picture does with members that have no value somewhere.
+// Says what the picture does with members that lack a value.
 function aboutNone(n, isLines) {
   if (n === 0) return null;
   return isLines ? ` Where a member has no value, its line passes through "none": ${count(n)} of them.` :

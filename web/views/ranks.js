@@ -1,4 +1,4 @@
-// What the ranks of a training say: how often samples were drawn, and each rank's own figures.
+// The reports of a training's ranks: how often samples were drawn, and each rank's own figures.
 import {h, svg, foreign} from '../widgets/dom.js';
 import * as format from '../data/format.js';
 import {cell, stacked} from '../widgets/stacked_table.js';

@@ -4,6 +4,7 @@ import {h} from '../widgets/dom.js';
 import * as api from '../data/api.js';
 import {ask} from '../widgets/dialog.js';
 import {count} from '../data/format.js';
+import {openOf} from '../data/states.js';
 
 const STATES = ['unfinished', 'failed'];
 const NAMED = 5; // members that are named
@@ -14,10 +15,10 @@ const left = members => members.failed + members.unfinished;
 
 const isNewest = ensemble => ensemble.follow_ups.length === 0;
 
-// Whether the daemon would take it, as far as can be told.
+// Returns whether the daemon would probably accept it.
 export function canResubmit(ensemble) {
   const {members, training, state} = ensemble;
-  const isOpen = members.pending + members.submitted + members.running > 0;
+  const isOpen = openOf(members) > 0;
   if (!isNewest(ensemble) || left(members) === 0 || state === 'cancelled') return false;
   if (state === 'failed' && members.failed < ensemble.count) return false;
   return !training || (training.ended === null && isOpen);
@@ -77,7 +78,7 @@ function beginAt() {
   );
 }
 
-// Resolves with a sentence that tells what was done, or null.
+// Resolves with a sentence that says what was done, or null.
 export async function resubmit(ensemble) {
   const {id, members} = ensemble,
     named = await examples(id, members);
@@ -106,7 +107,7 @@ export async function resubmit(ensemble) {
   return `${many(resubmitted)} became pending again.`;
 }
 
-// Of the whole family each member once, in the newest ensemble that has it.
+// Returns each member of the whole family once, in the newest ensemble that has it.
 async function familyMembers(ensemble) {
   if (ensemble.root === ensemble.id) return ensemble.members;
   return (await api.get(`v1/ensembles/${ensemble.root}`)).family.members;

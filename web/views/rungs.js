@@ -4,7 +4,7 @@ import * as api from '../data/api.js';
 import {count, number} from '../data/format.js';
 import {cell, stacked} from '../widgets/stacked_table.js';
 
-// Null before a member has reached one, and where members are not stopped early.
+// Null before a member has reached one, and if members are not stopped early.
 export const loadRungs = ({id, rung}) => (rung === null ? null : api.get(`v1/ensembles/${id}/rungs`));
 
 const RULES = {

@@ -1,4 +1,4 @@
-// What ranks said over time, as curves: samples in and out, the buffers, and whether ranks or members wait.
+// The ranks' reports over time, as curves: samples in and out, the buffers, and whether ranks or members wait.
 import {curves} from '../widgets/curves.js';
 import {count} from '../data/format.js';
 
@@ -19,7 +19,8 @@ export function beginOf({ensemble: {training}, series, moments}) {
   return Math.min(...times.map(time => Date.parse(time))) / 1000;
 }
 
-// How much a counter grew between two moments, a second; null over the end of a generation, after which it begins at 0.
+// Returns the growth of a counter between two moments, a second; null over the end of a generation, after which it
+// begins at 0.
 function rates(moments, counter) {
   return moments.map((moment, i) => {
     const former = moments[i - 1];

@@ -11,7 +11,7 @@ function textOf(spec) {
   );
 }
 
-// Also where the page comes over plain HTTP, which navigator.clipboard is not for.
+// Also if the page comes over plain HTTP, which navigator.clipboard is not for.
 function copy() {
   getSelection().selectAllChildren(document.getElementById('spec'));
   return document.execCommand('copy')

@@ -18,7 +18,7 @@ function ranksOf({ranks, wanted_ranks: wanted, generation}) {
   return `${format.count(ranks)}${asked}, generation ${format.count(generation)}`;
 }
 
-// Of generations, each of which costs a retry.
+// Says how many generations failed; each failure costs a retry.
 function failuresOf({failures, retries_left: left}) {
   if (left === null) return failures > 0 ? format.count(failures) : null;
   const retries = `${format.count(left)} ${left === 1 ? 'retry' : 'retries'} left`;

@@ -5,7 +5,7 @@ import {count, finite, number} from '../data/format.js';
 
 const WIDTH = 320, HEIGHT = 96;
 
-// Losses are looked at by their logarithm where they are all positive and of different sizes.
+// Losses are looked at by their logarithm if they are all positive and of different sizes.
 function scaleOf(buckets) {
   const low = Math.min(...buckets.map(b => b.min)), high = Math.max(...buckets.map(b => b.max));
   const isLog = low > 0 && high / low > 20, f = isLog ? Math.log : x => x;

@@ -1,7 +1,6 @@
-// Members as cells of a grid: where each lies, and in which colour. Members are laid out in rows. Where they are too
-// many for that, a cell is a block of 4, 16, 64, … members that follow one another, and splits into four quarters, a
-// block of the next smaller size each, when it is large enough: so that a cell is always a range of members, and stays
-// where it is.
+// The cells of a grid of members: their places and colours. Members are laid out in rows. If they are too many for
+// that, a cell is a block of 4, 16, 64, … members that follow one another. When it is large enough, it splits into four
+// quarters, each a block of the next smaller size. So a cell is always a range of members, and stays where it is.
 import {NO_MEMBER} from '../data/snapshot.js';
 
 const SMALLEST = 2.5; // pixels of a cell; smaller ones are drawn together
@@ -30,12 +29,12 @@ function spread(x) {
   return (x | (x << 1)) & 0x55555555;
 }
 
-// Of a level: how many blocks there are, how many of them are in a cell of the top level, and how many that has along a
-// side.
+// Returns the shape of a level: how many blocks there are, how many of them are in a cell of the top level, and how
+// many that has along a side.
 const shapeOf = (layout, level) =>
   ({blocks: Math.ceil(layout.n / 4 ** level), part: 2 ** (layout.level - level), size: 4 ** (layout.level - level)});
 
-// Which block is at a place: the sum of what its column says and what its row says, both -1 outside.
+// Two functions whose sum is the block at a place: one for its column and one for its row. Both return -1 outside.
 const ofColumn = ({cols}, {part, size}, x) => (x < 0 || x >= cols * part ? -1 : Math.floor(x / part) * size
   + spread(x % part));
 
@@ -47,7 +46,7 @@ export function blockAt(layout, level, x, y) {
   return across >= 0 && down >= 0 && across + down < shape.blocks ? across + down : -1;
 }
 
-// The level to draw where a member has so many pixels: single members, if they can be seen.
+// The level to draw if a member has so many pixels: single members, if they can be seen.
 export function levelFor(layout, pixels) {
   let level = 0;
   while (level < layout.level && pixels * 2 ** level < SMALLEST - 0.01) level++;
@@ -88,7 +87,7 @@ export class Tints {
       tints[Math.floor(index / 4 ** level)] = UNKNOWN;
   }
 
-  // Of the members from one index up to but without another.
+  // Returns the tint of the members from one index up to but without another.
   ofRange(from, end) {
     return this.isMixed && end - from > 1 ? this.mix(from, end) : this.ofRank[this.worst(from, end)];
   }

@@ -29,7 +29,7 @@ const resized = new ResizeObserver(entries => {
 
 const colourOf = (element, name) => getComputedStyle(element).getPropertyValue(name).trim();
 
-// How numbers along the axis are told, by what it counts.
+// The forms of numbers along the axis, by the unit that it counts.
 const TELL = {
   step: count,
   samples: count,
@@ -49,7 +49,7 @@ function axis(element, kind, more) {
   };
 }
 
-// A line, and the band between its least and greatest values where these are known.
+// A line, and the band between its least and greatest values if these are known.
 function seriesOf(element, line) {
   const stroke = () => colourOf(element, `--c${line.colour % COLOURS}`);
   const bound = {stroke: null, width: 0, points: {show: false}};
@@ -75,7 +75,7 @@ function bandsOf(element, model) {
 const dataOf = model =>
   uPlot.join(model.tables.map(({x, lines}) => [x, ...lines.flatMap(({y, max, min}) => (max ? [y, max, min] : [y]))]));
 
-// Where a generation of ranks began, with its number where there is room.
+// Draws where each generation of ranks began, with its number if there is room.
 function drawMarks(plot, marks, colour) {
   const {ctx, bbox} = plot,
     ratio = devicePixelRatio;
@@ -102,13 +102,13 @@ function drawMarks(plot, marks, colour) {
 
 const lastOf = values => values.findLast(value => value !== null && value !== undefined);
 
-// The value of a line at this place of the data, or before it where the line has none there.
+// The value of a line at this place of the data, or before it if the line has none there.
 function valueAt(values, at) {
   while (at > 0 && values[at] === undefined) at--;
   return values[at];
 }
 
-// What the legend says: the values at this place of the data, or the last ones.
+// Writes the legend: the values at this place of the data, or the last ones.
 function tellValues(element, at) {
   const {model, plot} = element,
     spans = element.closest('figure').querySelectorAll('.legend b');

@@ -1,8 +1,8 @@
 // A question before what cannot be taken back: what will happen is said, and the safe answer has the focus.
 import {h} from './dom.js';
 
-// describe(choice): lines that say what will happen; null where nothing would. fields: what can be chosen, each with a
-// name. Resolves with what was chosen (FormData), or null.
+// describe(choice): lines that say what will happen; null if nothing would. fields: the inputs, each with a name.
+// Resolves with the inputs (FormData), or null.
 export function ask({title, fields = [], describe, yes, no, danger = false}) {
   return new Promise(resolve => {
     const form = h('form', {

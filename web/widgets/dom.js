@@ -32,7 +32,7 @@ function listen(element, kind, action) {
 
 const KEPT = new Set(['open', 'value']); // that the user has changed
 
-// What the user is about to change stays; what was changed elsewhere is taken.
+// The focused input keeps its value; a value that was changed elsewhere is copied.
 function takeValue(from, to) {
   if (from.nodeName === 'OPTION' && from.defaultSelected !== to.defaultSelected) from.selected = to.selected;
   if (from.type === 'checkbox') from.checked = to.checked;
@@ -54,7 +54,7 @@ function fits(from, to) {
   return from?.nodeName === to.nodeName && keyOf(from) === keyOf(to);
 }
 
-// Where `from` has a child with this key further on, it is moved here.
+// If `from` has a child with this key further on, it is moved here.
 function find(parent, at, to) {
   const key = keyOf(to);
   if (key === undefined) return fits(at, to) ? at : null;
@@ -62,7 +62,7 @@ function find(parent, at, to) {
   return null;
 }
 
-// Those that are not wanted go, so that what follows them is neither moved nor made anew.
+// Removes elements that are not wanted, so that the elements behind them are neither moved nor made again.
 function dropUnwanted(at, keys) {
   while (at !== null && keyOf(at) !== undefined && !keys.has(keyOf(at))) {
     const next = at.nextSibling;
@@ -100,8 +100,8 @@ function takeChildren(from, to) {
   }
 }
 
-// An element that draws itself: update(element) is called whenever the page has been made to look like another one.
-// What is in it stays.
+// An element that draws itself: update(element) is called whenever the page has been made to look like another one. Its
+// content stays.
 export function island(tag, properties, update) {
   const element = h(tag, {...properties, 'data-island': ''});
   element.update = update;
@@ -125,7 +125,7 @@ export function morph(from, to) {
   }
 }
 
-// What comes from elsewhere: whatever direction it is written in, it stays in its place.
+// Text that comes from elsewhere: it stays in its place, even if it is written in another direction.
 export function foreign(text) {
   return h('bdi', null, visible(text));
 }

@@ -1,5 +1,5 @@
 // All members of an ensemble as a picture that can be zoomed and moved. It draws itself; the table beside it
-// (views/grid_table.js) tells the same.
+// (views/grid_table.js) shows the same.
 import {h} from './dom.js';
 import {blockAt, layOut, levelFor, paint, Tints, ZOOMED} from './cells.js';
 import {countStates, NAMES, NO_MEMBER} from '../data/snapshot.js';
@@ -12,8 +12,8 @@ const rgb = text => [1, 3, 5].map(at => parseInt(text.slice(at, at + 2), 16));
 
 const palettes = new Map(), darkness = matchMedia('(prefers-color-scheme: dark)');
 
-// The colours of the page, which change with the time of day. They are read once, since a page that has just been
-// changed is slow to tell.
+// The colours of the page, which change with the time of day. They are read once, since reading them right after a
+// change of the page is slow.
 export function palette() {
   const isDark = darkness.matches;
   if (palettes.has(isDark)) return palettes.get(isDark);
@@ -25,7 +25,7 @@ export function palette() {
   return palettes.get(isDark);
 }
 
-// Text that stays is not put in again, which would have the page laid out anew.
+// Replaces an element's text only if it differs, since any replacement makes the browser lay out the page again.
 export function tell(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -212,7 +212,7 @@ export class Grid {
     this.soon();
   }
 
-  // What is at the point stays there.
+  // The point under the pointer stays there.
   zoomBy(factor, at = {x: this.width / 2, y: this.height / 2}) {
     if (!this.layout) return;
     const before = this.zoom, {layout} = this, most = Math.max(1, (ZOOMED * 2 ** layout.level) / layout.cell);

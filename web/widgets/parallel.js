@@ -17,7 +17,7 @@ export class Parallel extends Picture {
     return SIDE + (i * (this.width - SIDE - STATES)) / (fields.length - 1);
   }
 
-  // The length of an axis; below all of them is a place for members without a value, where there are any.
+  // The length of an axis; below all of them is a place for members without a value, if there are any.
   get length() {
     return this.height - TOP - BOTTOM - (this.wish.lacking.some(n => n > 0) ? NONE : 0);
   }
@@ -55,7 +55,7 @@ export class Parallel extends Picture {
       this.drawBrush(context, this.axisX(this.axis) - 9, this.start.y, 18, this.pointer.y - this.start.y);
   }
 
-  // Where a member's line meets an axis.
+  // Returns where a member's line meets an axis.
   meets(line, i) {
     const {fields, scales, states} = this.wish, part = scales[i].at(fields[i].value(line, states[line.index]));
     if (part === null) return this.none;

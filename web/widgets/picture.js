@@ -2,8 +2,14 @@
 // draw, and know what a brush means.
 import {h} from './dom.js';
 import {palette, tell} from './grid.js';
+import {MEMBER_STATES} from '../data/tables.js';
 
-export const ORDER = [0, 6, 7, 3, 1, 2, 5, 4]; // codes of all states: what matters is drawn last
+const WEIGHTS = ['QUIET', 'GOOD', 'NONE', 'BUSY', 'CARE', 'BAD'];
+
+const weightOf = code => WEIGHTS.indexOf(MEMBER_STATES[code].style);
+
+// codes of all states: what matters is drawn last
+export const ORDER = [...MEMBER_STATES.keys()].sort((a, b) => weightOf(a) - weightOf(b));
 
 export class Picture {
   constructor(element, label) {
@@ -20,7 +26,7 @@ export class Picture {
     new ResizeObserver(() => this.resize()).observe(element);
   }
 
-  // wish: {key, lines, states, has, …}, what is to be drawn; where the key stays, nothing of it has changed.
+  // wish: {key, lines, states, has, …}, what is to be drawn; if the key stays, nothing of it has changed.
   set(wish) {
     const isSame = this.wish?.key === wish.key && this.palette === palette();
     this.wish = wish;
@@ -102,7 +108,7 @@ export class Picture {
     context.globalAlpha = 1;
   }
 
-  // A text that is cut where there is no room; with an edge in the colour of the page it stands out from lines below
+  // A text that is cut if there is no room; with an edge in the colour of the page it stands out from lines below
   // it.
   text(context, words, x, y, room, hasEdge = false) {
     let shown = words;

@@ -8,9 +8,10 @@ import {visible} from '../data/text.js';
 const RIGHT = 16, TOP = 14, BOTTOM = 44, NEAR = 8;
 
 // Marks differ in shape as well, so that colour is not needed.
+const PLUS = (c, x, y) => (c.moveTo(x - 3, y), c.lineTo(x + 3, y), c.moveTo(x, y - 3), c.lineTo(x, y + 3), 'stroke');
 const MARKS = {
-  succeeded: (c, x, y) => (c.arc(x, y, 2.6, 0, 7), 'fill'),
-  pending: (c, x, y) => (c.arc(x, y, 2.4, 0, 7), 'stroke'),
+  succeeded: (c, x, y) => (c.moveTo(x + 2.6, y), c.arc(x, y, 2.6, 0, 7), 'fill'),
+  pending: (c, x, y) => (c.moveTo(x + 2.4, y), c.arc(x, y, 2.4, 0, 7), 'stroke'),
   submitted: (c, x, y) => (c.rect(x - 2, y - 2, 4, 4), 'stroke'),
   running: (c, x, y) => (c.moveTo(x - 2.5, y - 3.2), c.lineTo(x + 3.5, y), c.lineTo(x - 2.5, y + 3.2), c.closePath(),
     'fill'),
@@ -27,7 +28,7 @@ export class Scatter extends Picture {
     super(element, 'Members by two of their parameters or figures');
   }
 
-  // Where points lie; what is written beside the axis needs more room or less.
+  // The area of the points; labels beside the axis need more room or less.
   area(context) {
     const widest = Math.max(...this.wish.scaleY.ticks.map(([, words]) => context.measureText(visible(words)).width));
     const left = Math.ceil(Math.min(72, widest)) + 28;
@@ -93,7 +94,7 @@ export class Scatter extends Picture {
     context.restore();
   }
 
-  // Where the numbers along the axis would run into one another, some are left out.
+  // Leaves out some numbers along the axis if they would run into one another.
   ticksThatFit(context) {
     const {ticks} = this.wish.scaleX,
       widest = Math.max(0, ...ticks.map(([, words]) => context.measureText(words).width));
@@ -103,12 +104,11 @@ export class Scatter extends Picture {
   }
 
   drawPoints(context, code, isChosen) {
-    const {states, has} = this.wish, mark = MARKS[NAMES[code]];
+    const {states, has} = this.wish, mark = MARKS[NAMES[code]] ?? PLUS;
     let way = 'fill';
     context.beginPath();
     for (const {line, at} of this.points) {
       if (states[line.index] !== code || has(line.index) !== isChosen) continue;
-      if (code === 3 || code === 0) context.moveTo(at.x + 2.5, at.y);
       way = mark(context, at.x, at.y);
     }
     context.fillStyle = context.strokeStyle = isChosen ? this.colour(code) : this.palette.unchosen;

@@ -1,5 +1,5 @@
-// A sentence of the daemon, which tells times as the API does: here by the clock of whoever reads it, and how long ago
-// that is.
+// A sentence of the daemon, which gives times as the API does. Here they are shown by the reader's clock, with how long
+// ago they were.
 import {h} from './dom.js';
 import {age, clock, day, until} from '../data/format.js';
 import {visible} from '../data/text.js';

@@ -13,7 +13,7 @@ export const pill = state => h('span', {class: `pill s-${state}`}, sign(state), 
 export const inWords = members =>
   MEMBERS.filter(state => members[state] > 0).map(state => `${count(members[state])} ${state}`).join(', ');
 
-// How many members are in which state: a bar whose parts are at least visible.
+// A bar of how many members are in which state, whose parts are all wide enough to be seen.
 export function bar(members, total) {
   const parts = MEMBERS.filter(state => members[state] > 0);
   const least = 0.6, room = 100 - least * parts.length;

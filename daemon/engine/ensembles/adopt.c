@@ -25,13 +25,14 @@
 void ensemble_drop(struct engine *engine, struct live_ensemble *ens)
 {
     stretto_assert(ens->jobs == NULL && (ens->allocation == NULL || ens->allocation->pilots == NULL));
+    ensemble_answer(ens);
     HASH_DEL(engine->ensembles, ens);
     schedule_leave(engine, ens);
     alarm_set(engine, &ens->due_alarm, INT64_MAX);
     alarm_set(engine, &ens->take_over, INT64_MAX);
     alarm_set(engine, &ens->bulk_alarm, INT64_MAX);
-    if (ens->dirty)
-        DL_DELETE2(engine->to_settle.ensembles, ens, prev_dirty, next_dirty);
+    if (ens->touched.is)
+        DL_DELETE2(engine->to_settle.ensembles, ens, touched.prev, touched.next);
     if (ens->unsaved)
         LL_DELETE2(engine->to_settle.saved, ens, next_unsaved);
     spec_destroy(ens->spec);
@@ -91,7 +92,6 @@ struct live_ensemble *ensemble_adopt(struct engine *engine, const struct ensembl
     if (spec->has_training) {
         ens->training = training_new(ens);
         if (adopt_training(engine, ens->training, row->id) < 0) {
-            log_error_of(LOG_ENSEMBLE(row->id), "ensemble %lld: its training cannot be read", (long long)row->id);
             training_free(engine, ens->training);
             spec_destroy(spec);
             free(ens);

@@ -23,7 +23,7 @@ enum prospect {
 };
 
 /* Finds how the family of an ensemble is. *newest is its newest ensemble, and *unfinished the number of its members
- * that are unfinished. Returns -1 where the store cannot be read, or there is no such ensemble. */
+ * that are unfinished. Returns -1 if the store cannot be read, or there is no such ensemble. */
 static int ask_family(struct engine *engine, int64_t id, struct ensemble_row *newest, int64_t *unfinished,
                       struct error *err)
 {
@@ -48,7 +48,7 @@ static int ask_family(struct engine *engine, int64_t id, struct ensemble_row *ne
     if (store_family_tally(engine->store, root, n, err) < 0)
         return -1;
     *unfinished = n[MEMBER_UNFINISHED];
-    if (n[MEMBER_PENDING] + n[MEMBER_SUBMITTED] + n[MEMBER_RUNNING] > 0) /* an earlier ensemble's that go again */
+    if (member_counts_open(n) > 0) /* an earlier ensemble's that go again */
         return PROSPECT_LATER;
     return *unfinished > 0 ? PROSPECT_UNFINISHED : PROSPECT_COMPLETE;
 }
@@ -122,7 +122,7 @@ static void stop_append(char *out, size_t size, const char *fmt, ...)
     va_end(args);
 }
 
-/* Tells why the ensemble that is waited for does not go on by itself. Returns the code, NULL where it does. */
+/* Explains why the ensemble that is waited for does not go on by itself. Returns the code, NULL if it does. */
 static const char *explain_prospect(int prospect, const struct ensemble_row *newest, int64_t unfinished, char *out,
                                     size_t size)
 {

@@ -23,8 +23,8 @@ static char *rules_ensemble_dir(void *arg, int64_t ensemble)
     return engine_ensemble_dir(arg, ensemble);
 }
 
-/* Checks a spec against the spec of an ensemble. One that has that spec already, beside its number, must have it as it
- * is, since a report says that it is the ensemble's. */
+/* Checks a spec against the spec of an ensemble. A spec that includes the ensemble's spec, beside its number, must
+ * include it unchanged, since a report says that it is the ensemble's. */
 static int check_against_ensemble(struct engine *engine, const json_t *json, const struct spec *spec, int64_t id,
                                   json_t **frozen, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* Ending an ensemble before its members have: they, and what of them is under way, some in each turn. */
+/* Ends an ensemble before its members have ended: the members, and their jobs under way, some in each turn. */
 #include "daemon/engine/ensembles/end.h"
 
 #include "common/log_changes.h"
@@ -14,7 +14,8 @@
 
 #include <stdio.h>
 
-/* As engine_stop_ensemble(), in the store, but for its members. `training` is NULL where there is none. */
+/* Does the same as engine_stop_ensemble(), in the store, except for its members. `training` is NULL if there is
+ * none. */
 static int store_stopped(struct engine *engine, struct ensemble_row *row, struct training_row *training,
                          const char *reason, struct error *err)
 {
@@ -70,10 +71,9 @@ static int cancel_unattended(struct engine *engine, struct ensemble_row *row, st
     return rc;
 }
 
-int engine_cancel(struct engine *engine, int64_t id, struct error *err)
+int engine_cancel(struct engine *engine, int64_t id, struct ensemble_row *row, struct error *err)
 {
     struct live_ensemble *ens;
-    struct ensemble_row row;
 
     if (engine_wake_up(engine, err) < 0)
         return -1;
@@ -85,14 +85,14 @@ int engine_cancel(struct engine *engine, int64_t id, struct error *err)
             engine_touch(engine, ens);
         }
         engine_stop_ensemble(engine, ens, "");
-        engine_settle(engine);
+        engine_settle_for(engine, ens, row, NULL);
         return 0;
     }
-    if (engine_stored_ensemble(engine, id, &row, err) < 0)
+    if (engine_stored_ensemble(engine, id, row, err) < 0)
         return -1;
-    if (ensemble_is_over(&row))
+    if (ensemble_is_over(row))
         return 0;
-    if (engine_check_adapter(engine, &row, err) < 0)
-        return cancel_unattended(engine, &row, err);
+    if (engine_check_adapter(engine, row, err) < 0)
+        return cancel_unattended(engine, row, err);
     return engine_open_ensemble(engine, id, &ens, err);
 }

@@ -1,11 +1,12 @@
 /* Follow-ups: members that are out of time go on in an ensemble of their own, with the same indices and so the same
- * parameters. It is made at once, with its first members; where there are many, the rest are taken over in slices, and
+ * parameters. It is made at once, with its first members; if there are many, the rest are taken over in slices, and
  * it runs meanwhile. Until it has them all, the ensembles before it stay as they are. */
 #include "daemon/engine/ensembles/follow_up.h"
 
 #include "common/jsonx.h"
 #include "common/log.h"
 #include "common/log_changes.h"
+#include "common/xalloc.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/ensembles/adopt.h"
 #include "daemon/engine/ensembles/check_rules.h"
@@ -39,7 +40,7 @@ int follow_up_check_whole(struct engine *engine, const struct ensemble_row *row,
     return rc;
 }
 
-/* Is there anything to follow up, and nothing in the way? 1, 0 where the newest is a follow-up that is not over, -1. */
+/* Is there anything to follow up, and nothing in the way? 1, 0 if the newest is a follow-up that is not over, -1. */
 static int look_at_family(struct engine *engine, const struct engine_follow_up *wish, struct family *family,
                           struct error *err)
 {
@@ -147,7 +148,7 @@ uint64_t engine_follow_ups(const struct engine *engine)
 
 /* Whatever goes wrong once something is stored takes the whole turn back: refused is refused. */
 static int make_follow_up(struct engine *engine, const struct family *family, const struct engine_follow_up *wish,
-                          int64_t *id, struct error *err)
+                          struct live_ensemble **made, struct error *err)
 {
     struct ensemble_row row = {.state = ENSEMBLE_RUNNING,
                                .created_ms = engine_now(engine),
@@ -184,36 +185,37 @@ static int make_follow_up(struct engine *engine, const struct family *family, co
     }
     announce_follow_up(engine, &row);
     turn_after_commit(engine->turn, follow_up_committed, engine);
-    *id = row.id;
+    *made = ens;
     engine_touch(engine, ens);
     return 0;
 }
 
-/* 1 made, 0 there already, -1. */
-static int follow_up(struct engine *engine, int64_t root, const struct engine_follow_up *wish, int64_t *id,
-                     struct error *err)
+/* Returns 1 if it is made, 0 with its row if it is there already, -1. */
+static int follow_up(struct engine *engine, int64_t root, const struct engine_follow_up *wish,
+                     struct ensemble_row *there, struct live_ensemble **made, struct error *err)
 {
     struct family family = {.root = root};
     int rc = look_at_family(engine, wish, &family, err);
 
     if (rc == 1)
-        return make_follow_up(engine, &family, wish, id, err) < 0 ? -1 : 1;
-    *id = family.newest.id;
+        return make_follow_up(engine, &family, wish, made, err) < 0 ? -1 : 1;
+    *there = family.newest;
     return rc;
 }
 
-int engine_follow_up(struct engine *engine, int64_t id, const struct engine_follow_up *wish, int64_t *out, bool *made,
-                     struct error *err)
+int engine_follow_up(struct engine *engine, int64_t id, const struct engine_follow_up *wish, struct ensemble_row *row,
+                     bool *made, struct error *err)
 {
-    struct ensemble_row row;
+    struct live_ensemble *ens;
     int rc;
 
-    if (engine_wake_up(engine, err) < 0 || engine_stored_ensemble(engine, id, &row, err) < 0 ||
+    if (engine_wake_up(engine, err) < 0 || engine_stored_ensemble(engine, id, row, err) < 0 ||
         store_accept(engine->store, err) < 0)
         return -1;
-    rc = follow_up(engine, ensemble_root(&row), wish, out, err);
+    rc = follow_up(engine, ensemble_root(row), wish, row, &ens, err);
     *made = rc == 1;
-    engine_settle(engine);
+    if (*made)
+        engine_settle_for(engine, ens, row, NULL);
     return rc < 0 ? -1 : 0;
 }
 
@@ -221,7 +223,9 @@ static const struct engine_follow_up unfinished = {.states = {MEMBER_UNFINISHED}
 
 void follow_up_auto(struct engine *engine, struct live_ensemble *ens)
 {
-    int64_t root = ensemble_root(&ens->row), n, id, tally[MEMBER_STATE_COUNT];
+    int64_t root = ensemble_root(&ens->row), n, tally[MEMBER_STATE_COUNT];
+    struct live_ensemble *made;
+    struct ensemble_row there;
     struct error err;
 
     if (store_family_follow_ups(engine->store, root, &n, &err) < 0 ||
@@ -235,7 +239,8 @@ void follow_up_auto(struct engine *engine, struct live_ensemble *ens)
         log_change(LOG_LEVEL_WARN, LOG_ENSEMBLE(ens->row.id),
                    "ensemble %lld has had %lld follow-ups: %lld members stay unfinished", (long long)root, (long long)n,
                    (long long)tally[MEMBER_UNFINISHED]);
-    else if (follow_up(engine, root, &unfinished, &id, &err) < 0 && strcmp(err.code, "ensemble_not_over") != 0)
+    else if (follow_up(engine, root, &unfinished, &there, &made, &err) < 0 &&
+             strcmp(err.code, "ensemble_not_over") != 0)
         log_warn_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld cannot be followed up: %s", (long long)root, err.text);
 }
 
@@ -270,38 +275,88 @@ static int is_for_all(struct engine *engine, int64_t root, struct error *err)
     return rc < 0 ? -1 : rc == 0;
 }
 
-int engine_follow_up_all(struct engine *engine, const json_t *changes, int limit, int64_t *after,
-                         void (*each)(void *arg, int64_t root, int64_t follow_up, const struct error *failed),
-                         void *arg, struct error *err)
-{
-    struct engine_follow_up wish = unfinished;
-    struct looking looking;
-    int64_t id;
-    int made = 0, rc;
+/* Follow-ups of one call, in the order in which they were made. */
+struct made {
+    struct {
+        int64_t root;
+        struct live_ensemble *ens;
+        struct ensemble_row row;
+    } * list;
+    int n, limit;
+};
 
-    wish.changes = changes;
-    if (engine_wake_up(engine, err) < 0 || store_accept(engine->store, err) < 0)
-        return -1;
+static void made_add(struct made *made, int64_t root, struct live_ensemble *ens)
+{
+    made->list[made->n].root = root;
+    made->list[made->n].ens = ens;
+    made->list[made->n++].row = ens->row;
+}
+
+/* Makes follow-ups of families from beyond the root *after on, and sets it to the last one. Those that are not made, or
+ * were there, are told at once. */
+static int make_follow_ups(struct engine *engine, const struct engine_follow_up *wish, struct made *made,
+                           int64_t *after, engine_follow_up_told *each, void *arg, struct error *err)
+{
+    struct looking looking;
+    struct live_ensemble *ens;
+    struct ensemble_row there;
+    int rc;
+
     do {
         looking.n = 0;
         if (store_family_each_unfinished(engine->store, *after, LOOKS, keep_root, &looking, err) < 0)
             return -1;
-        for (int i = 0; i < looking.n && made < limit; i++) {
+        for (int i = 0; i < looking.n && made->n < made->limit; i++) {
             *after = looking.roots[i];
             rc = is_for_all(engine, *after, err);
             if (rc < 0)
                 return -1;
             if (rc == 0)
                 continue;
-            rc = follow_up(engine, *after, &wish, &id, err);
+            rc = follow_up(engine, *after, wish, &there, &ens, err);
             if (rc < 0 && strncmp(err->code, "store_", 6) == 0)
                 return -1;
-            made += rc == 1;
-            each(arg, *after, rc < 0 ? 0 : id, rc < 0 ? err : NULL);
+            if (rc == 1)
+                made_add(made, *after, ens);
+            else
+                each(arg, *after, rc < 0 ? NULL : &there, rc < 0 ? err : NULL);
         }
-    } while (looking.n == LOOKS && made < limit);
-    if (made < limit)
-        *after = 0;
-    engine_settle(engine);
+    } while (looking.n == LOOKS && made->n < made->limit);
     return 0;
+}
+
+static void tell_made(struct engine *engine, struct made *made, engine_follow_up_told *each, void *arg)
+{
+    struct live_ensemble *ens;
+
+    for (int i = 0; i < made->n; i++)
+        made->list[i].ens->answer.row = &made->list[i].row;
+    engine_settle(engine);
+    for (int i = 0; i < made->n; i++) {
+        ens = engine_find_ensemble(engine, made->list[i].row.id);
+        if (ens != NULL)
+            ensemble_answer(ens);
+        each(arg, made->list[i].root, &made->list[i].row, NULL);
+    }
+}
+
+int engine_follow_up_all(struct engine *engine, const json_t *changes, int limit, int64_t *after,
+                         engine_follow_up_told *each, void *arg, struct error *err)
+{
+    struct engine_follow_up wish = unfinished;
+    struct made made = {.limit = limit};
+    int rc;
+
+    wish.changes = changes;
+    if (engine_wake_up(engine, err) < 0 || store_accept(engine->store, err) < 0)
+        return -1;
+    made.list = xcalloc((size_t)limit, sizeof *made.list);
+    rc = make_follow_ups(engine, &wish, &made, after, each, arg, err);
+    if (rc == 0) {
+        if (made.n < limit)
+            *after = 0;
+        tell_made(engine, &made, each, arg);
+    }
+    free(made.list);
+    return rc;
 }

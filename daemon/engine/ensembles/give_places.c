@@ -1,10 +1,10 @@
 /* Gives the places of an adapter to ensembles.
  *
- * An adapter with a known number of CPU slots is given as many jobs as fill them, and a few more, which wait in its own
- * queue so that one starts the moment another ends. An adapter with max_jobs is given no more jobs of members than
- * that. Free slots go to the ensemble that has the least for its share, up to the width of each. So a small ensemble
- * that comes late gets its fair part as slots become free, nothing is stopped for it, and no slot stays free that any
- * of them could use. */
+ * An adapter with a known number of CPU slots gets as many jobs as fill them, and a few more. These wait in its own
+ * queue, so that one starts the moment another ends. An adapter with max_jobs gets no more jobs of members than that.
+ * Free slots go to the ensemble that has the least for its share, up to the width of each. So a small ensemble that
+ * comes late gets its fair part as slots become free. Nothing is stopped for it, and no slot stays free that any of
+ * them could use. */
 #include "daemon/engine/ensembles/give_places.h"
 
 #include "daemon/engine/ensembles/make_jobs.h"

@@ -1,9 +1,8 @@
-/* The guard: where the first members that end have all failed in the same way, the others would, too, at the cost of a
- * job for each of their attempts. Then no more are started: the ensemble is paused, with the reason, and loses nothing.
- * Whoever has mended the cause resumes it.
- *
- * It watches until an attempt ends in any other way. A node on which everything fails takes one member after another,
- * while those on other nodes run: so the members that failed must be more than those that run now. */
+/* The guard. If the first members that end have all failed in the same way, the others would, too, at the cost of a job
+ * for each of their attempts. Then no more are started: the ensemble is paused, with the reason, and loses nothing. A
+ * user who has removed the cause resumes it. The guard watches until an attempt ends in any other way. A node on which
+ * everything fails draws one member after another, while those on other nodes run. So the members that failed must be
+ * more than those that run now. */
 #include "daemon/engine/ensembles/guard.h"
 
 #include "common/log_changes.h"
@@ -51,8 +50,8 @@ static bool has_rest(struct engine *engine, const struct live_ensemble *ens)
     return store_tally_get(engine->store, ens->row.id, tally, &err) == 0 && tally[MEMBER_PENDING] > 0;
 }
 
-/* As many members have failed as the spec allows: what waits is cancelled, what runs goes on to its end, and then the
- * ensemble has failed. */
+/* Ends the ensemble because as many members have failed as the spec allows. Members that wait are cancelled, those that
+ * run go on to their end, and then the ensemble has failed. */
 static void end_for_failures(struct engine *engine, struct live_ensemble *ens, int64_t failed, const char *last)
 {
     struct ensemble_row *row = &ens->row;

@@ -19,7 +19,7 @@
 
 struct choice {
     const struct spec *spec;
-    struct adapter_resources needs; /* of all members that are chosen, where members have different ones */
+    struct adapter_resources needs; /* of all members that are chosen, if members have different ones */
     struct member_row *rows;
     size_t n;
 };

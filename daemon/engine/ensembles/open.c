@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Compares parameters. How a number is written does not matter. */
+/* Compares parameters. The notation of numbers does not matter. */
 static bool are_same(const struct params *params, const json_t *a, const json_t *b)
 {
     for (size_t i = 0; i < params_size(params); i++) {
@@ -206,16 +206,15 @@ int engine_suggest(struct engine *engine, int64_t id, struct engine_suggestion *
     return rc;
 }
 
-int engine_close(struct engine *engine, int64_t id, struct error *err)
+int engine_close(struct engine *engine, int64_t id, struct ensemble_row *row, struct error *err)
 {
     struct live_ensemble *ens;
-    struct ensemble_row row;
 
-    if (engine_wake_up(engine, err) < 0 || engine_stored_ensemble(engine, id, &row, err) < 0)
+    if (engine_wake_up(engine, err) < 0 || engine_stored_ensemble(engine, id, row, err) < 0)
         return -1;
-    if (row.intake == INTAKE_NONE)
+    if (row->intake == INTAKE_NONE)
         return not_open(id, err);
-    if (row.intake == INTAKE_CLOSED)
+    if (row->intake == INTAKE_CLOSED)
         return 0;
     if (engine_open_ensemble(engine, id, &ens, err) < 0)
         return -1;
@@ -226,6 +225,6 @@ int engine_close(struct engine *engine, int64_t id, struct error *err)
     log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(id), "ensemble %lld is closed, with %lld members", (long long)id,
                (long long)ens->row.count);
     engine_touch(engine, ens);
-    engine_settle(engine);
+    engine_settle_for(engine, ens, row, NULL);
     return 0;
 }

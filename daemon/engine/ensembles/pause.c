@@ -8,7 +8,7 @@
 #include "daemon/engine/memory/core.h"
 #include "daemon/engine/memory/ensemble.h"
 
-/* `reason`: why the daemon pauses it by itself; "" where somebody asked, who is told in `by`. */
+/* `reason`: why the daemon pauses it by itself; "" if somebody asked, who is told in `by`. */
 static int set_state(struct engine *engine, struct live_ensemble *ens, enum ensemble_state to, const char *reason,
                      const char *by, struct error *err)
 {
@@ -35,10 +35,10 @@ void pause_for(struct engine *engine, struct live_ensemble *ens, const char *rea
 {
     struct error err;
 
-    set_state(engine, ens, ENSEMBLE_PAUSED, reason, "", &err); /* where it fails the turn is rolled back as a whole */
+    set_state(engine, ens, ENSEMBLE_PAUSED, reason, "", &err); /* if it fails the turn is rolled back as a whole */
 }
 
-int engine_pause(struct engine *engine, int64_t id, const char *by, struct error *err)
+int engine_pause(struct engine *engine, int64_t id, const char *by, struct ensemble_row *row, struct error *err)
 {
     struct live_ensemble *ens;
 
@@ -48,11 +48,11 @@ int engine_pause(struct engine *engine, int64_t id, const char *by, struct error
         return error_set(err, "ensemble_over", "ensemble %lld is ending: %.400s", (long long)id, ens->row.reason);
     if (ens->row.state != ENSEMBLE_PAUSED && set_state(engine, ens, ENSEMBLE_PAUSED, "", by, err) < 0)
         return -1;
-    engine_settle(engine);
+    engine_settle_for(engine, ens, row, NULL);
     return 0;
 }
 
-int engine_resume(struct engine *engine, int64_t id, struct error *err)
+int engine_resume(struct engine *engine, int64_t id, struct ensemble_row *row, struct error *err)
 {
     struct live_ensemble *ens;
 
@@ -64,6 +64,6 @@ int engine_resume(struct engine *engine, int64_t id, struct error *err)
         if (set_state(engine, ens, ENSEMBLE_RUNNING, "", "", err) < 0)
             return -1;
     }
-    engine_settle(engine);
+    engine_settle_for(engine, ens, row, NULL);
     return 0;
 }

@@ -1,9 +1,9 @@
-/* How many pilots an ensemble is to have, and which of their nodes takes the next job of its members.
+/* Decides how many pilots an ensemble is to have, and which of their nodes gets the next job of its members.
  *
- * A node is given what it can run at once, and a little more where jobs are short, so that the next one is there when
- * one ends. None is given what could not end within what is left of its time, nor get to a checkpoint; the pilot itself
- * sees to that, too. Another pilot is asked for as long as members wait that those there are cannot take, and before
- * one ends by as much as the last one had to wait for its turn. */
+ * A node is given what it can run at once, and a little more if jobs are short, so that the next one is there when one
+ * ends. It gets no job that could neither end in the time that is left, nor reach a checkpoint; the pilot itself checks
+ * that, too. Another pilot is requested while members wait that the present pilots cannot run. It is also requested
+ * before one ends, by as much as the last pilot had to wait in the queue. */
 #include "daemon/engine/ensembles/pilot_wants.h"
 
 #include "common/lesser.h"
@@ -109,7 +109,7 @@ static bool is_closed(const struct pilot *pilot)
     return true;
 }
 
-/* Members that wait now, or are in flight: 0 where that cannot be read. */
+/* Members that wait now, or are in flight: 0 if that cannot be read. */
 static int64_t to_run(struct engine *engine, const struct live_ensemble *ens)
 {
     int64_t tally[MEMBER_STATE_COUNT];
@@ -120,7 +120,7 @@ static int64_t to_run(struct engine *engine, const struct live_ensemble *ens)
     return store_tally_get(engine->store, ens->row.id, tally, &err) < 0 ? 0 : tally[MEMBER_PENDING] + ens->in_flight;
 }
 
-/* How many could be of use at once. */
+/* Returns how many pilots could be of use at once. */
 static int64_t pilots_wanted(struct engine *engine, const struct live_ensemble *ens)
 {
     const struct spec *spec = ens->spec;

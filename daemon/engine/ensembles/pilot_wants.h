@@ -1,4 +1,4 @@
-/* How many pilots an ensemble is to have, and which job goes where. */
+/* Decides how many pilots an ensemble is to have, and which node gets which job. */
 #ifndef DAEMON_ENGINE_ENSEMBLES_PILOT_WANTS_H
 #define DAEMON_ENGINE_ENSEMBLES_PILOT_WANTS_H
 

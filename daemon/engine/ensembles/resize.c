@@ -1,4 +1,4 @@
-/* Elastic resizing: another width, and what becomes of the attempts beyond it. */
+/* Elastic resizing: sets another width, and stops attempts beyond it or lets them end. */
 #include "daemon/engine/ensembles/resize.h"
 
 #include "common/log_changes.h"
@@ -57,7 +57,7 @@ static int check_buffers(const struct live_ensemble *ens, int64_t width, struct 
 }
 
 int engine_resize(struct engine *engine, int64_t id, int64_t width, enum engine_shrink shrink, const char *by,
-                  struct error *err)
+                  struct ensemble_row *row, struct error *err)
 {
     struct live_ensemble *ens;
 
@@ -65,6 +65,6 @@ int engine_resize(struct engine *engine, int64_t id, int64_t width, enum engine_
         elastic_by_hand(engine, ens, ELASTIC_WIDTH, err) < 0 ||
         resize_ensemble(engine, ens, width, shrink, by, err) < 0)
         return -1;
-    engine_settle(engine);
+    engine_settle_for(engine, ens, row, NULL);
     return 0;
 }

@@ -19,8 +19,8 @@ static bool has_training(struct engine *engine, int64_t id)
     return store_training_of(engine->store, id, &training, &ignored) == 1;
 }
 
-/* May members of it go again? What they would stream into must still take members: once every member is final, its
- * ranks are told that no more will come, and a rank cannot be told otherwise. */
+/* May members of it go again? The training that they would stream into must still accept members. Once every member is
+ * final, its ranks learn that no more will come, and that cannot be taken back. */
 static int check_resubmission(struct engine *engine, int64_t id, struct ensemble_row *row,
                               int64_t tally[MEMBER_STATE_COUNT], struct error *err)
 {
@@ -60,7 +60,7 @@ static int check_training(struct engine *engine, const struct ensemble_row *row,
     return 0;
 }
 
-/* Into memory again, where it has left it. */
+/* Into memory again, if it has left it. */
 static struct live_ensemble *bring_back(struct engine *engine, const struct ensemble_row *row, struct error *err)
 {
     struct live_ensemble *ens = engine_find_ensemble(engine, row->id);
@@ -79,7 +79,8 @@ static struct live_ensemble *bring_back(struct engine *engine, const struct ense
 }
 
 /* Members of it have become pending. */
-static int reopen_ensemble(struct engine *engine, struct live_ensemble *ens, struct error *err)
+static int reopen_ensemble(struct engine *engine, struct live_ensemble *ens, struct ensemble_row *row,
+                           struct error *err)
 {
     if (ensemble_is_over(&ens->row)) {
         ens->row.state = ENSEMBLE_RUNNING;
@@ -92,7 +93,7 @@ static int reopen_ensemble(struct engine *engine, struct live_ensemble *ens, str
     }
     ens->due = 0; /* those that were tried before go first */
     engine_touch(engine, ens);
-    engine_settle(engine);
+    engine_settle_for(engine, ens, row, NULL);
     return 0;
 }
 
@@ -110,23 +111,23 @@ static int look_at_member(struct engine *engine, const struct ensemble_row *row,
     return member->state > MEMBER_RUNNING;
 }
 
-int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, bool afresh, int64_t *n, struct error *err)
+int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, bool afresh, int64_t *n,
+                           struct ensemble_row *row, struct error *err)
 {
     int64_t tally[MEMBER_STATE_COUNT];
     struct live_ensemble *ens;
-    struct ensemble_row row;
     struct member_row member;
     int rc;
 
     *n = 0;
-    if (check_resubmission(engine, id, &row, tally, err) < 0)
+    if (check_resubmission(engine, id, row, tally, err) < 0)
         return -1;
-    rc = look_at_member(engine, &row, index, &member, err);
-    if (rc < 0 || (rc == 0 && !ensemble_is_over(&row))) /* it is pending, or under way */
+    rc = look_at_member(engine, row, index, &member, err);
+    if (rc < 0 || (rc == 0 && !ensemble_is_over(row))) /* it is pending, or under way */
         return rc;
-    if (check_training(engine, &row, tally, err) < 0)
+    if (check_training(engine, row, tally, err) < 0)
         return -1;
-    ens = bring_back(engine, &row, err);
+    ens = bring_back(engine, row, err);
     if (ens == NULL)
         return -1;
     member = (struct member_row){.ensemble = id,
@@ -142,19 +143,18 @@ int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, boo
         return -1;
     engine_event(engine, "member.resubmitted", id, index, NULL);
     *n = 1;
-    return reopen_ensemble(engine, ens, err);
+    return reopen_ensemble(engine, ens, row, err);
 }
 
 int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *states, size_t n_states, bool afresh,
-                    int64_t *n, struct error *err)
+                    int64_t *n, struct ensemble_row *row, struct error *err)
 {
     int64_t tally[MEMBER_STATE_COUNT], handed[MEMBER_STATE_COUNT], wanted = 0, gone = 0;
     struct live_ensemble *ens;
-    struct ensemble_row row;
     json_t *names;
 
     *n = 0;
-    if (check_resubmission(engine, id, &row, tally, err) < 0 || store_handed_get(engine->store, id, handed, err) < 0)
+    if (check_resubmission(engine, id, row, tally, err) < 0 || store_handed_get(engine->store, id, handed, err) < 0)
         return -1;
     for (size_t i = 0; i < n_states; i++) {
         wanted += tally[states[i]] - handed[states[i]];
@@ -165,9 +165,9 @@ int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *
                          "the members of ensemble %lld that could go again do so in a follow-up", (long long)id);
     if (wanted == 0)
         return 0;
-    if (check_training(engine, &row, tally, err) < 0)
+    if (check_training(engine, row, tally, err) < 0)
         return -1;
-    ens = bring_back(engine, &row, err);
+    ens = bring_back(engine, row, err);
     if (ens == NULL)
         return -1;
     for (size_t i = 0; i < n_states; i++)
@@ -181,5 +181,5 @@ int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *
     log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(id), "ensemble %lld: %lld members are resubmitted", (long long)id,
                (long long)wanted);
     *n = wanted;
-    return reopen_ensemble(engine, ens, err);
+    return reopen_ensemble(engine, ens, row, err);
 }

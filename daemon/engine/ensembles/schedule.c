@@ -1,8 +1,6 @@
-/* Which ensembles want places of an adapter, and which training is the next to start.
- *
- * Trainings go before members, but must not make everything wait for everything: while trainings run, their members
- * must fit beside them, on whatever adapter these run, and no job may wait at the head of the adapter's queue that does
- * not fit. */
+/* Decides which ensembles want places of an adapter, and which training is the next to start. Trainings go before
+ * members, but must not make everything wait for everything. While trainings run, their members must fit beside them,
+ * on whatever adapter these run. No job that does not fit may wait at the head of the adapter's queue. */
 #include "daemon/engine/ensembles/schedule.h"
 #include "common/stretto_assert.h"
 

@@ -1,4 +1,4 @@
-/* Which ensembles want places of an adapter (give_places.h), and whether a training may start beside others. */
+/* Decides which ensembles want places of an adapter (give_places.h), and whether a training may start beside others. */
 #ifndef DAEMON_ENGINE_ENSEMBLES_SCHEDULE_H
 #define DAEMON_ENGINE_ENSEMBLES_SCHEDULE_H
 #include <stdbool.h>

@@ -41,7 +41,8 @@ static char *submit_ensemble_dir(void *arg, int64_t ensemble)
     return engine_ensemble_dir(arg, ensemble);
 }
 
-static int accept_spec(struct engine *engine, const json_t *json, struct rows *rows, int64_t *id, struct error *err)
+static int accept_spec(struct engine *engine, const json_t *json, struct rows *rows, struct ensemble_row *out,
+                       struct error *err)
 {
     struct ensemble_row row = {.state = ENSEMBLE_RUNNING, .created_ms = engine_now(engine)};
     struct spec *spec;
@@ -96,16 +97,16 @@ static int accept_spec(struct engine *engine, const json_t *json, struct rows *r
     engine_event(engine, "ensemble.submitted", row.id, -1, json_pack("{s:s}", "name", row.name));
     log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(row.id), "ensemble %lld \"%s\": %lld members, width %lld, adapter %s",
                (long long)row.id, row.name, (long long)row.count, (long long)row.width, row.adapter);
-    *id = row.id;
     engine_touch(engine, ens);
-    engine_settle(engine);
+    engine_settle_for(engine, ens, out, NULL);
     return 0;
 }
 
-int engine_submit(struct engine *engine, const json_t *json, struct rows *rows, int64_t *id, struct error *err)
+int engine_submit(struct engine *engine, const json_t *json, struct rows *rows, struct ensemble_row *row,
+                  struct error *err)
 {
     json_t *with_paths = spec_fill_after(json, &(struct spec_dirs){submit_ensemble_dir, engine});
-    int rc = accept_spec(engine, with_paths != NULL ? with_paths : json, rows, id, err);
+    int rc = accept_spec(engine, with_paths != NULL ? with_paths : json, rows, row, err);
 
     json_decref(with_paths);
     return rc;

@@ -1,4 +1,4 @@
-/* Who takes the places of an adapter, for those that wait for some. */
+/* Describes which ensembles have the places of an adapter, for those that wait for some. */
 #include "daemon/engine/ensembles/takers.h"
 #include "common/stretto_assert.h"
 

@@ -1,4 +1,4 @@
-/* Who has the places of an adapter, in words. */
+/* Describes which ensembles have the places of an adapter. */
 #ifndef DAEMON_ENGINE_ENSEMBLES_TAKERS_H
 #define DAEMON_ENGINE_ENSEMBLES_TAKERS_H
 #include <stdbool.h>

@@ -237,7 +237,7 @@ static int resubmit_next_generation(struct engine *engine, struct again *again, 
 }
 
 int engine_resubmit_training(struct engine *engine, int64_t id, const struct engine_resubmission *wish,
-                             struct error *err)
+                             struct training_row *row, struct error *err)
 {
     struct again again = {.from = {.number = 0}};
     int rc = -1;
@@ -256,6 +256,6 @@ int engine_resubmit_training(struct engine *engine, int64_t id, const struct eng
     free(again.text);
     json_decref(again.dropped);
     if (rc == 0)
-        engine_settle(engine);
+        engine_settle_for(engine, engine_find_ensemble(engine, again.ensemble.id), NULL, row);
     return rc;
 }

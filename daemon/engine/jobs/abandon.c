@@ -1,15 +1,17 @@
-/* Gives up jobs whose end no record tells. This takes care, since schedulers forget jobs, are late, and say for a while
- * what is not so.
+/* Gives up jobs whose end no record reports. This needs care, since schedulers forget jobs, are late, and are wrong for
+ * a while.
  *
  * A job that a runner claimed is lost if its scheduler still says after a while that it is gone, and no record has
- * come. A job that nobody claimed may still be started by a scheduler that had only lost sight of it. Before it is
- * given up the daemon therefore seals it: it claims the job itself, exclusively, as a runner does. A late runner then
- * finds the job claimed, and touches nothing.
+ * come.
+ *
+ * A job that nobody claimed may still be started by a scheduler that had only lost sight of it. Before it is given up
+ * the daemon therefore seals it: it claims the job itself, exclusively, as a runner does. A late runner then finds the
+ * job claimed, and touches nothing.
  *
  * A runner on a node that the scheduler has lost may still run, and end well a moment later. Before its attempts are
  * lost the daemon therefore fences them: it writes a file in the place of each exit record, exclusively, as a runner
- * writes the record. Either the record is there first, and counts, or the runner finds the place taken, and what it did
- * does not count. */
+ * writes the record. Either the record is there first, and counts, or the runner finds the place taken, and its results
+ * do not count. */
 #include "daemon/engine/jobs/abandon.h"
 
 #include "common/log.h"
@@ -53,9 +55,9 @@ static bool has_begun(struct engine *engine, const struct live_job *job)
            n[MEMBER_RUNNING] + n[MEMBER_SUCCEEDED] + n[MEMBER_FAILED] + n[MEMBER_UNFINISHED] + n[MEMBER_STOPPED] > 0;
 }
 
-/* Returns whether the job has run for sure. That its scheduler says so proves nothing: a scheduler that came back with
- * an older state gives the job's id to another one, and takes the processes and the end of that one for the job's. Only
- * a claim proves that a runner has begun. */
+/* Returns whether the job has certainly run. Its scheduler's word for it proves nothing: a scheduler that came back
+ * with an older state may give the job's id to another one. It then reports the processes and the end of that one as
+ * the job's. Only a claim proves that a runner has begun. */
 static bool has_run(const struct live_job *job)
 {
     return job->state.proof == PROOF_CLAIMED || job->state.proof == PROOF_FENCED ||
@@ -176,7 +178,7 @@ static void seal_claimed(void *arg, bool taken, const struct error *failed)
         return;
     if (failed != NULL) {
         look_again_later(engine, job, failed);
-    } else if (taken) { /* by a runner, or by the daemon before a restart: the job's files tell which */
+    } else if (taken) { /* by a runner, or by the daemon before a restart: the job's files say which */
         job->ending.refusal = REFUSAL_NONE;
         job->ending.abandon_as = ATTEMPT_OPEN;
         job->found.look = true;

@@ -1,4 +1,4 @@
-/* Giving jobs up of which nothing is heard any more, and proving that they cannot start. */
+/* Gives up jobs of which no more news comes, after making sure that they cannot start. */
 #ifndef DAEMON_ENGINE_JOBS_ABANDON_H
 #define DAEMON_ENGINE_JOBS_ABANDON_H
 #include "daemon/store/attempt.h"
@@ -13,7 +13,7 @@ struct live_job;
 bool job_read_fence(struct live_job *job, const json_t *fence);
 /* Gives up a job whose open attempts are all fenced, and therefore lost. */
 void job_abandon_fenced(struct engine *engine, struct live_job *job);
-/* Decides what to do where an exit record is missing. `ended` says that the runner itself has written that it is
+/* Decides what to do if an exit record is missing. `ended` says that the runner itself has written that it is
  * through. */
 void job_missing(struct engine *engine, struct live_job *job, bool ended);
 /* Ends the job and its open attempts, once nothing can start it any more. */

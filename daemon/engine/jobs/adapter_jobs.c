@@ -19,7 +19,7 @@
 
 #include <stdio.h>
 
-#define DOUBTS_TOLD 5            /* unanswered submissions in a row that the log tells one by one */
+#define DOUBTS_TOLD 5            /* unanswered submissions in a row that the log reports one by one */
 #define DOUBTS_EVERY_MS 60000    /* between lines of the log about the number of all further ones */
 #define PUT_OFF_EVERY_MS 600000  /* between lines of the log about jobs that a scheduler does not accept for now */
 #define UNCLEAR_AGAIN_MAX 600000 /* between submissions of a job that is refused for good or for now */

@@ -1,6 +1,6 @@
-/* Orders to end a job. An order is given once the cancellation is committed. That a scheduler accepted it proves
- * nothing: the order is repeated, after growing pauses, for as long as the scheduler's answers have the job, and at
- * once if somebody cancels the job again. */
+/* Orders to end a job. An order is given once the cancellation is committed. A scheduler that accepts it may still fail
+ * to carry it out. So the order is repeated, after growing pauses, for as long as the scheduler's answers have the job,
+ * and at once if somebody cancels the job again. */
 #include "daemon/engine/jobs/cancel.h"
 
 #include "common/error.h"

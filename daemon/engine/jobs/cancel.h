@@ -14,10 +14,9 @@ void job_cancel(struct engine *engine, struct live_job *job);
 void job_send_cancel(struct engine *engine, struct live_job *job);
 /* Returns whether an order to cancel the job is due, be it the first or a repeated one. */
 bool job_cancel_is_due(const struct engine *engine, const struct live_job *job);
-/* Called by whoever cancels jobs of an ensemble in slices, after each slice. The orders of all slices are held back,
- * and given in one turn of the loop when there is no more, so that the scheduler gets those about waiting jobs first:
- * the end of a running one would start a waiting one whose order comes later. The ensemble must be dispatched
- * afterwards. */
+/* Called after each slice when jobs of an ensemble are cancelled in slices. The orders of all slices are held back, and
+ * given in one turn of the loop when there is no more. So the scheduler gets those about waiting jobs first: the end of
+ * a running one would start a waiting one whose order comes later. The ensemble must be dispatched afterwards. */
 void cancel_gather(struct engine *engine, struct live_ensemble *ens, bool more);
 /* Gives the orders that are held back, if nothing is awaited any more; otherwise sets the ensemble's alarm. */
 void cancel_release(struct engine *engine, struct live_ensemble *ens);

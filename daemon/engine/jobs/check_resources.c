@@ -11,7 +11,7 @@
 #include <string.h>
 #include <uthash.h>
 
-/* The place of a refusal: how many of them share a job (`key` in the spec), where one alone could run. */
+/* The place of a refusal: how many of them share a job (`key` in the spec), if one alone could run. */
 static int too_many(struct known_adapter *adapter, const struct adapter_resources *r, const char *key, int64_t n,
                     struct error *err)
 {
@@ -55,7 +55,7 @@ static int check_members(struct known_adapter *adapter, const struct spec *spec,
                                        : needs_each(spec, check_one, adapter, err);
 }
 
-/* The same of an allocation, which has names of its own for what it asks for. */
+/* Does the same for an allocation, whose resources have other names. */
 static int check_allocation(struct known_adapter *adapter, const struct spec *spec, struct error *err)
 {
     struct adapter_resources r = pilot_resources(adapter, spec);

@@ -38,7 +38,7 @@ static void task_id(const struct live_job *job, const struct slot *slot, char ou
 /* Applies an exit record to the slot; the record must be of the slot's task. */
 static void apply_record(struct engine *engine, struct live_job *job, struct slot *slot, const struct attempt_end *end)
 {
-    job_mark_running(engine, job, end->started_ms, end->host); /* which the record proves, whatever else is known */
+    job_mark_running(engine, job, end->started_ms, end->host); /* which the record proves, even against other reports */
     if (job->row.started_ms > end->started_ms) /* the scheduler reported the start late, or that of a duplicate */
         job->row.started_ms = end->started_ms;
     stretto_assert(slot->open && end->outcome != ATTEMPT_OPEN);
@@ -46,7 +46,7 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
 }
 
 /* Returns whether the record is of this job, whose name has a nonce and recurs in no other life of the database. Times
- * prove nothing more: they differ from the job's where a clock was set meanwhile, and the work is good all the same. */
+ * prove nothing more: they differ from the job's if a clock was set meanwhile, and the work is still good. */
 static bool is_of_job(const struct live_job *job, const char *id, const struct exitrec *rec)
 {
     if (strcmp(rec->job, job->row.name) == 0 && strcmp(rec->id, id) == 0)
@@ -57,7 +57,7 @@ static bool is_of_job(const struct live_job *job, const char *id, const struct e
     return false;
 }
 
-/* Returns false where the record does not count. */
+/* Returns false if the record does not count. */
 static bool apply_json(struct engine *engine, struct live_job *job, struct slot *slot, const json_t *json)
 {
     struct exitrec rec;
@@ -109,8 +109,8 @@ static bool is_fence(const struct live_job *job, const json_t *json)
     return json_is_true(json_object_get(json, "given_up")) && name != NULL && strcmp(name, job->row.name) == 0;
 }
 
-/* Has the points of metrics read that the record tells of. They are stored before the attempt's end, so that whoever
- * hears of the end finds them. */
+/* Notes how many bytes of points the record counts, and returns whether some are not read yet. They are stored before
+ * the attempt's end, so that anybody who learns of the end finds them. */
 static bool lacks_points(const struct live_job *job, const struct found_record *found)
 {
     const json_t *size = json_object_get(found->json, "points");
@@ -118,15 +118,15 @@ static bool lacks_points(const struct live_job *job, const struct found_record *
     return job->row.kind == JOB_MEMBERS && json_is_integer(size) && feed_lacks(found->slot, json_integer_value(size));
 }
 
-/* The collection begins anew when the points are read (feed.c). */
+/* Waits until the points are read; the collection then begins again (feed.c). */
 static void wait_for_points(struct engine *engine, struct live_job *job)
 {
     job_post(engine, job, EVENT_COLLECTING);
     feed_rest(engine, job);
 }
 
-/* Takes records, from wherever they come, but not before the points are read that they tell of. Returns the number of
- * fences among them, or -1 where it waits for points. */
+/* Handles records, from wherever they come, but only once the points that they count are read. Returns the number of
+ * fences among them, or -1 if it waits for points. */
 static int collect_records(struct engine *engine, struct live_job *job, const struct found_record *found, size_t n)
 {
     bool lacks = false;
@@ -240,7 +240,7 @@ static struct slot *slot_of(struct live_job *job, const char *task, size_t *next
     return NULL;
 }
 
-/* Takes the records in a JSON array. Returns false where it waits for points; the records are kept until then. */
+/* Takes the records in a JSON array. Returns false if it waits for points; the records are kept until then. */
 static bool collect_array(struct engine *engine, struct live_job *job, json_t *records)
 {
     struct found_record *found = xcalloc(job->n_slots, sizeof *found);
@@ -271,8 +271,8 @@ static bool collect_text(struct engine *engine, struct live_job *job, const char
     return taken;
 }
 
-/* Takes the exit records that the runner handed back, if the adapter or the pilot has them. Returns true if these ended
- * the job, or if it waits for points that they tell of. */
+/* Handles the exit records that the runner handed back, if the adapter or the pilot has them. Returns true if these
+ * ended the job, or if it waits for the points that they count. */
 static bool collect_handed_back(struct engine *engine, struct live_job *job)
 {
     json_t *records = job->found.records;

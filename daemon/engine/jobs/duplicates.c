@@ -1,8 +1,7 @@
-/* Duplicates in a scheduler's queue. A name may have been submitted twice, if the scheduler lost sight of
- * the job, or its answer was lost, and the first one comes back. Only one of the two can claim the job, so a duplicate
- * does no harm when it starts. But in the queue it stands before other jobs, and may never get the resources that it
- * asks for: the second job of a training would wait for ever before the members that the first one waits for. So it is
- * taken out. */
+/* Duplicates in a scheduler's queue. A name may have been submitted twice, if the scheduler lost sight of the job, or
+ * its answer was lost, and the first one comes back. Only one of the two can claim the job, so a duplicate does no harm
+ * when it starts. But in the queue it stands before other jobs, and may never get the resources that it asks for. The
+ * second job of a training would wait for ever before the members that the first one waits for. So it is taken out. */
 #include "daemon/engine/jobs/duplicates.h"
 
 #include "common/log.h"
@@ -23,8 +22,8 @@
 
 #define WITHDRAWALS_MAX 16 /* of duplicates, under way at once; the others wait for the next poll */
 
-/* The claim of a queued job is looked for once in so many answers: the job may have run between two answers, and its
- * scheduler then have come back with an older state, in which the job waits for ever. */
+/* The number of answers between two looks for the claim of a queued job. The job may have run between two answers, and
+ * its scheduler may then have come back with an older state, in which the job waits for ever. */
 #define LOOK_EVERY 24
 
 struct duplicate {

@@ -1,5 +1,6 @@
-/* Reads on in the files in which runners hand over points of metrics, each job at its own pace: soon again where there
- * was something new, later and later where there was nothing. What is due at a time is read together. */
+/* Reads on in the files in which runners hand over points of metrics, each job at its own pace. A job's files are read
+ * soon again if there was something new, and later and later if there was nothing. Jobs that are due at the same time
+ * are read together. */
 #include "daemon/engine/jobs/feed.h"
 
 #include "common/log.h"
@@ -27,7 +28,7 @@
 #define GRAIN_MS 1000      /* pauses are multiples of this */
 #define SERIES_KNOWN 8     /* of a slot */
 #define BATCH_MAX 128      /* files that one order has read */
-#define BATCHES_MAX 4      /* orders under way: others go on where a file hangs */
+#define BATCHES_MAX 4      /* orders under way: others go on if a file hangs */
 
 /* An order to read files: the slots that they are of, those of a job side by side. */
 struct feed_batch {
@@ -107,8 +108,8 @@ static void feed_take_line(struct open_series *open, const char *line, const cha
         open->progress = p.last;
 }
 
-/* Lets the slot know a few series until the next time. Whatever else adds to one would make that wrong: so it does not
- * know the one that its training may add to. */
+/* Lets the slot keep a few series in memory until the next time. A series to which something else adds would become
+ * wrong: so the slot does not keep the one that its training may add to. */
 static void slot_keep_series(struct slot *slot, struct open_series *open)
 {
     size_t n = 0;
@@ -188,7 +189,7 @@ static void begin_look(struct engine *engine, struct live_job *job, int state)
     feed_queue(engine, job);
 }
 
-/* A collection that waited for the points begins anew. */
+/* Begins a collection again that waited for the points. */
 static void go_on_collecting(struct engine *engine, struct live_job *job)
 {
     if (job->state.pending != PENDING_COLLECT)
@@ -216,7 +217,7 @@ static void end_look(struct engine *engine, struct live_job *job)
         go_on_collecting(engine, job);
 }
 
-/* Takes what was read of the slot's file. Returns whether the slot needs no other reading in this look. */
+/* Handles the new points of the slot's file. Returns whether the slot needs no other reading in this look. */
 static bool take_file(struct engine *engine, struct live_job *job, struct slot *slot, const struct rundir_tail *file)
 {
     bool rest = job->feed.state == FEED_REST;
@@ -238,7 +239,7 @@ static bool take_file(struct engine *engine, struct live_job *job, struct slot *
     return !rest || slot->points_size <= slot->points_read;
 }
 
-/* Takes what was read of the files of one job, those from `of` up to but without `end`. */
+/* Handles the new points of one job's files, those from `of` up to but without `end`. */
 static void take_job(struct engine *engine, struct live_job *job, const struct part *of, const struct part *end,
                      const struct rundir_tail *files)
 {

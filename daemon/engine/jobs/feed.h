@@ -17,6 +17,6 @@ void feed_read(struct engine *engine);
 
 /* Notes how large the exit record says that the slot's file is. Returns whether some of it is still to be read. */
 bool feed_lacks(struct slot *slot, int64_t size);
-/* Reads what slots lack. The job, whose collection waits for that, is touched afterwards. */
+/* Reads the points that slots lack. The job, whose collection waits for that, is touched afterwards. */
 void feed_rest(struct engine *engine, struct live_job *job);
 #endif

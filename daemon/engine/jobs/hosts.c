@@ -1,6 +1,6 @@
-/* Which hosts members and trainings run on now, and how many processes each host is for. Launchers that bring
- * their own elasticity ask for them again and again. A host leaves the list when its processes are to end, before
- * they are told. */
+/* Lists the hosts that members and trainings run on now, and how many processes each host is for. Launchers that bring
+ * their own elasticity ask for them again and again. A host leaves the list when its processes are to end, before they
+ * get the signal. */
 #include "daemon/engine/jobs/hosts.h"
 
 #include "common/text.h"

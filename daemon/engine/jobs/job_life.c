@@ -44,7 +44,7 @@ static void job_submit(struct engine *engine, struct live_job *job, const char *
     free(dir);
 }
 
-/* The job is tried again after a while. Why it waits is told, and logged once. */
+/* Has the job tried again after a while. The reason is shown to users, and logged once. */
 static void wait_for_files(struct engine *engine, struct live_job *job, const char *why)
 {
     if (strcmp(job_words(job), why) != 0)
@@ -159,7 +159,7 @@ static void job_finish(struct engine *engine, struct live_job *job)
         fact_post(engine, FACT_JOB_OVER, job->row.ensemble, job->row.id);
         return;
     }
-    stretto_assert(job->open == 0); /* whoever found it to be over has closed its slots */
+    stretto_assert(job->open == 0); /* the caller that found it to be over has closed its slots */
     job_post(engine, job, EVENT_OVER);
     job->row.ended_ms = engine_now(engine);
     store_job_update(engine->store, &job->row, &err);

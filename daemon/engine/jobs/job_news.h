@@ -1,4 +1,4 @@
-/* Notes two steps of a job's life, whoever reports them: its scheduler has the job, and the job runs. */
+/* Notes two steps of a job's life, from any source: its scheduler has the job, and the job runs. */
 #ifndef DAEMON_ENGINE_JOBS_JOB_NEWS_H
 #define DAEMON_ENGINE_JOBS_JOB_NEWS_H
 #include "daemon/engine/memory/job_event.h"

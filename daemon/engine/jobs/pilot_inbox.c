@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is on its way to a node. */
+/* The jobs and orders on their way to a node. */
 struct inbox_batch {
     struct ticket *ticket; /* the pilot's job */
     int64_t node;
@@ -41,7 +41,8 @@ static void order_flush(struct engine *engine, struct pilot_node *node, int64_t 
 {
     node->flush.ring = pilot_flush;
     if (!node->writing && !heap_holds(&node->flush.node))
-        alarm_set(engine, &node->flush, when_ms); /* at the next tick: what comes until then goes into the same file */
+        /* at the next tick: orders that come until then go into the same file */
+        alarm_set(engine, &node->flush, when_ms);
 }
 
 /* Its node may have gone meanwhile. */
@@ -63,7 +64,7 @@ static void handed_over(struct engine *engine, const struct inbox_batch *batch, 
     }
 }
 
-/* What was not written may have been orders to cancel: they are given again. */
+/* Gives orders to cancel again: the file that was not written may have had them. */
 static void cancel_again(struct engine *engine, const struct pilot_node *node)
 {
     for (struct live_job *job = node->pilot->job->ensemble->jobs; job != NULL; job = job->ens_next) {

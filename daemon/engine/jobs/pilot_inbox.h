@@ -7,7 +7,7 @@ struct pilot_node;
 
 extern const struct job_scheduler pilot_scheduler;                                /* of the jobs inside */
 char *pilot_node_dir(const struct engine *engine, const struct pilot_node *node); /* to be freed */
-/* Takes back what is not on its way yet: its pilot is over. */
+/* Takes back jobs that are not on their way yet: their pilot is over. */
 void pilot_take_back(struct engine *engine, struct pilot_node *node);
 
 #endif

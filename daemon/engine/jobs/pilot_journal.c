@@ -1,4 +1,5 @@
-/* What pilots tell in their journals: one file for all jobs of a node, read on from where the last look ended. */
+/* Reads the reports of pilots in their journals: one file for all jobs of a node, read on from where the last look
+ * ended. */
 #include "daemon/engine/jobs/pilot_journal.h"
 
 #include "common/log.h"
@@ -22,7 +23,7 @@
 #include <string.h>
 
 #define NODES_AT_ONCE 8 /* journals that a message is worth reading */
-#define NUDGED_MS 200   /* where there are more */
+#define NUDGED_MS 200   /* if there are more */
 
 struct journal_look {
     struct ticket *ticket; /* the pilot's job */
@@ -55,7 +56,7 @@ static void note_ready(struct engine *engine, struct pilot_node *node, const jso
     job_mark_running(engine, job, line_milliseconds(line, "time"), host ? host : "");
     started = job->row.started_ms < engine_now(engine)
                   ? job->row.started_ms
-                  : engine_now(engine); /* whoever told it first, by a clock of another host, perhaps */
+                  : engine_now(engine); /* the time by the clock that reported it first, perhaps that of another host */
     if (job->row.submitted_ms > 0 && started >= job->row.submitted_ms)
         ens->allocation->queue_ms = started - job->row.submitted_ms;
     for (int64_t i = 0; i < pilot->n_nodes; i++)
@@ -66,7 +67,7 @@ static void note_ready(struct engine *engine, struct pilot_node *node, const jso
                "pilot %s: node %lld is %s, with %lld CPUs, %lld GPUs: %lld jobs at once", job->row.name,
                (long long)node->number, host ? host : "", (long long)cpus, (long long)gpus, (long long)node->fits);
     if (node->fits == 0 &&
-        !ensemble_ends_early(ens)) { /* where its training has learnt enough, no member is to run any more */
+        !ensemble_ends_early(ens)) { /* if its training has learnt enough, no member is to run any more */
         char why[200];
 
         snprintf(why, sizeof why,
@@ -125,7 +126,7 @@ static void note_over(struct engine *engine, struct pilot_node *node, const char
             note_return(engine, job, "its allocation was given back before it started");
     for (int64_t i = 0; i < pilot->n_nodes; i++)
         all = all && pilot->nodes[i].over;
-    if (all && !pilot->finishing) { /* its job ends now: the files may tell before the scheduler does */
+    if (all && !pilot->finishing) { /* its job ends now: the files may report before the scheduler does */
         pilot->job->found.look = true;
         job_retry_in(engine, pilot->job, COLLECT_FIRST_MS);
     }
@@ -171,7 +172,7 @@ static void journal_take_text(struct engine *engine, struct pilot_node *node, co
     }
 }
 
-/* After a restart: what the journal does not tell of may not have come to the pilot. */
+/* Hands jobs over again after a restart: a job that the journal does not mention may not have reached the pilot. */
 static void hand_over_again(struct engine *engine, struct pilot_node *node)
 {
     for (struct live_job *job = node->pilot->job->ensemble->jobs; job != NULL; job = job->ens_next) {

@@ -5,6 +5,6 @@
 struct engine;
 struct pilot;
 
-void pilot_look(struct engine *engine, struct pilot *pilot); /* its journals may tell something new */
+void pilot_look(struct engine *engine, struct pilot *pilot); /* its journals may report something new */
 
 #endif

@@ -1,4 +1,4 @@
-/* The life of a pilot: its job, and what becomes of the jobs in it when that is over. */
+/* The life of a pilot: its job, and the jobs in it when that is over. */
 #include "daemon/engine/jobs/pilot_life.h"
 
 #include "common/log_changes.h"
@@ -20,7 +20,7 @@
 #include <string.h>
 #include <utlist.h>
 
-#define LOOK_MS 1000    /* between looks into the journals where no message says that there is news */
+#define LOOK_MS 1000    /* between looks into the journals if no message says that there is news */
 #define FAILURES_MAX 10 /* pilots in a row in which nothing began, before the ensemble is given up */
 
 static void pilot_wake(struct engine *engine, struct alarm *alarm)
@@ -143,7 +143,7 @@ bool engine_allocation(struct engine *engine, int64_t ensemble, struct engine_al
 }
 
 /* Counts a pilot in which nothing has begun, though it failed by itself or members waited for it. Others like it would
- * follow, again and again: where a pilot has less time than a member needs, or is idle before it is handed one. */
+ * follow, again and again: if a pilot has less time than a member needs, or is idle before it is handed one. */
 static void count_failure(struct engine *engine, const struct pilot *pilot)
 {
     const struct live_job *job = pilot->job;
@@ -167,7 +167,8 @@ static void count_failure(struct engine *engine, const struct pilot *pilot)
     fact_to_stop(engine, ens->row.id, why);
 }
 
-/* With the end of its job in the same turn: what was learnt before is learnt again after a restart. */
+/* Writes the event of an allocation's end, in the turn in which its job ends. An end that was not committed is found
+ * again after a restart. */
 void pilot_tell_end(struct engine *engine, const struct live_job *job)
 {
     engine_event(engine, "allocation.ended", job->row.ensemble, -1,
@@ -175,8 +176,8 @@ void pilot_tell_end(struct engine *engine, const struct live_job *job)
                            attempt_outcome_name(job->pilot->outcome), "reason", job->pilot->reason));
 }
 
-/* Tells whether a job in the pilot has exit records that are not stored yet, since something else is under way with it.
- * They stand nowhere but in its journal, which is read no more once the pilot has ended. */
+/* Returns whether a job in the pilot has exit records that are not stored yet, since something else is under way with
+ * it. They stand nowhere but in its journal, which is read no more once the pilot has ended. */
 static bool holds_records(const struct pilot *pilot)
 {
     for (const struct live_job *job = pilot->job->ensemble->jobs; job != NULL; job = job->ens_next)

@@ -14,7 +14,7 @@ void allocation_free(struct engine *engine, struct allocation *alloc);
 void pilot_begin(struct engine *engine, struct live_job *job); /* makes the job a pilot */
 void pilot_free(struct engine *engine, struct pilot *pilot);
 void pilot_tell_end(struct engine *engine, const struct live_job *job); /* the event */
-/* Its job is over: has all that its journals tell been heard? If not yet, the job is touched once it has. */
+/* Returns whether a job that is over has had all of its journals read. If not, the job is touched once that is done. */
 bool pilot_is_finished(struct engine *engine, struct live_job *job);
 /* Binds a job to its node, by its row; to none if it is not inside a pilot, or that is gone. */
 void pilot_bind(struct engine *engine, struct live_job *job);

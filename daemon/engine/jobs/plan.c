@@ -1,5 +1,5 @@
-/* What must lie on disk before a job is submitted: directories, the job descriptor, and for a training its
- * configuration (docs/run-directory.md). */
+/* Plans the files that must lie on disk before a job is submitted: directories, the job descriptor, and for a training
+ * its configuration (docs/run-directory.md). */
 #include "daemon/engine/jobs/plan.h"
 
 #include "common/files.h"
@@ -150,7 +150,7 @@ static void plan_training(const struct engine *engine, const struct live_job *jo
     free(dir);
 }
 
-/* What the pilot is to know, on each of its nodes. */
+/* Plans the settings of the pilot, for each of its nodes. */
 static void plan_pilot(const struct engine *engine, const struct live_job *job, struct job_plan *plan)
 {
     const struct spec *spec = job->ensemble->spec;

@@ -1,4 +1,4 @@
-/* What is started of a job: the tasks of its descriptor, each with its arguments and its environment. */
+/* Plans the tasks of a job's descriptor, each with its arguments and its environment. */
 #include "daemon/engine/jobs/plan_tasks.h"
 
 #include "common/files.h"
@@ -128,7 +128,7 @@ static void put_python_path(struct planner *p, const char *rest)
     put_env(p, "PYTHONPATH", "%s%s%s", p->engine->ports.python_path, rest ? ":" : "", rest ? rest : "");
 }
 
-/* The spec's own, and where to find the Python package for what has use for it. */
+/* Adds the spec's own variables, and the path of the Python package for programs that use it. */
 static void put_spec_env(struct planner *p, const json_t *templates, const json_t *values, bool package)
 {
     bool python = package && p->engine->ports.python_path[0] != '\0';
@@ -149,7 +149,7 @@ static void put_spec_env(struct planner *p, const json_t *templates, const json_
         put_python_path(p, getenv("PYTHONPATH"));
 }
 
-/* What libstretto needs to find the ranks. */
+/* Adds the variables by which libstretto finds the ranks. */
 static void put_stream_env(struct planner *p)
 {
     const struct live_ensemble *ens = p->job->ensemble;
@@ -200,7 +200,8 @@ static char *results_of(struct planner *p, int64_t index, const json_t *values)
     return whole;
 }
 
-/* Fills a path of the spec for a member; NULL where it is none, or the same for all members. To be freed. */
+/* Fills a path of the spec for a member. Returns NULL if there is none, or if it is the same for all members. To be
+ * freed. */
 static char *task_path(struct planner *p, const char *path, const json_t *values)
 {
     struct error err = {0};
@@ -214,7 +215,7 @@ static char *task_path(struct planner *p, const char *path, const json_t *values
     return filled;
 }
 
-/* Fills the patterns of artefacts likewise. A new reference. */
+/* Fills the patterns of artefacts in the same way. Returns a new reference. */
 static json_t *artefacts_of(struct planner *p, const json_t *values)
 {
     const json_t *patterns = p->job->ensemble->spec->artefacts, *pattern;
@@ -235,7 +236,7 @@ static json_t *artefacts_of(struct planner *p, const json_t *values)
     return NULL;
 }
 
-/* The launcher's words; hosts and the like, the runner fills in. A new reference, NULL where it is no list. */
+/* The launcher's words; hosts and the like, the runner fills in. A new reference, NULL if it is no list. */
 static json_t *launcher_words(struct planner *p, const struct adapter_resources *r, const json_t *values)
 {
     char nodes[TEXT_DIGITS], tasks[TEXT_DIGITS], cpus[TEXT_DIGITS], gpus[TEXT_DIGITS];
@@ -319,7 +320,7 @@ static void task_begin(struct planner *p, const struct spec_task *task, const js
     free(dir);
 }
 
-/* Refuses a member whose own resources are none, or that this batch system can never give. */
+/* Refuses a member whose own resources are invalid, or more than this batch system can ever give. */
 static void check_resources(struct planner *p, const json_t *values)
 {
     struct adapter_resources r;
@@ -352,7 +353,7 @@ static int put_member(struct planner *p, const struct slot *slot)
         {"attempt", attempt},
         {json_object_get(values, "python") != NULL ? "" : "python", /* a parameter of that name stays what it is */
          p->engine->ports.python[0] ? p->engine->ports.python : "python3"},
-        /* a parameter of that name stays what it is; there is no such placeholder where members are not stopped
+        /* a parameter of that name stays what it is; there is no such placeholder if members are not stopped
          * early */
         {goes_to == 0 || json_object_get(values, "until") != NULL ? "" : "until", until},
         {spec->checkpoint.resume != NULL ? "checkpoint" : NULL, "{checkpoint}"},

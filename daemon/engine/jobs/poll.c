@@ -30,9 +30,9 @@
 #define LINGER_POLL_MAX 300000 /* the longest pause between such polls */
 #define SILENCE_MAX 86400000   /* how long such polls go on at most while the scheduler does not answer */
 
-/* How often the claim of a job is looked for that is queued again after it was gone. It may have run in between, and
- * its claim be visible late. The limit is for a scheduler that forgot thousands of jobs for a moment: their files are
- * not looked for at every answer for days. */
+/* The number of looks for the claim of a job that is queued again after it was gone. It may have run in between, and
+ * its claim be visible late. The limit is for a scheduler that forgot thousands of jobs for a moment. Without it, their
+ * files would be looked for at every answer for days. */
 #define LOOKS_WHEN_BACK 24
 #define RUNS_WHEN_BACK 3 /* answers that it runs, after which a job that came back is believed to */
 
@@ -45,9 +45,9 @@ struct poll_question {
     int64_t ids[];
 };
 
-/* Returns whether a job may be given up because its scheduler says that it can never run: no claim is known, and
- * nothing is being done with it. If the scheduler once said that it runs, that proves nothing, since it may have taken
- * another job's processes for this one's; and if a runner has begun, sealing the job finds its claim. */
+/* Returns whether a job may be given up because its scheduler says that it can never run. That is so if no claim is
+ * known, and no operation on it is under way. An earlier answer that it runs proves nothing, since the scheduler may
+ * have confused it with another job. If a runner has begun, sealing the job finds its claim. */
 static bool may_be_refused(const struct live_job *job)
 {
     return job->state.pending == PENDING_NONE && !job->ending.over && job->state.proof == PROOF_NONE && job->open > 0 &&
@@ -121,7 +121,8 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
         job_touch(engine, job);
 }
 
-/* Returns whether this answer makes the engine cancel the job again. The log tells how many such jobs an answer has. */
+/* Returns whether this answer makes the engine cancel the job again. The log reports how many such jobs an answer
+ * has. */
 static bool is_cancelled_again(const struct engine *engine, const struct live_job *job,
                                const struct adapter_status *status)
 {
@@ -158,7 +159,7 @@ static bool poll_lingers(struct engine *engine, const struct known_adapter *adap
     return adapter->ops->withdraw != NULL && engine_now(engine) < adapter->polls.lingers_until;
 }
 
-/* Decides how long an adapter is polled on without jobs. The time begins anew while there are jobs to take out of its
+/* Decides how long an adapter is polled on without jobs. The time begins again while there are jobs to take out of its
  * queue, and while an adapter that answered before does not. Polls become rarer, except after a change: there are jobs
  * again, the number of those to take out is another one, or an answer came after silence. */
 static void linger_on(struct engine *engine, struct known_adapter *adapter, int needless_before, bool was_silent)

@@ -1,5 +1,5 @@
 /* A refusal that may pass: a limit of the site that others fill, a rule in words that no adapter knows, or a limit that
- * an administrator has changed. It is taken for one where the scheduler has accepted another job of the ensemble, or of
+ * an administrator has changed. It is taken for one if the scheduler has accepted another job of the ensemble, or of
  * the one that it follows up, since all ask for the same. Then the job waits, for a day after the last job that was
  * accepted. */
 #ifndef DAEMON_ENGINE_JOBS_PRECEDENT_H

@@ -1,5 +1,6 @@
-/* What the run directory and the scheduler would tell again after a crash - that a job was submitted, that its members
- * run - is written a little later than it is known: most of what ends sooner is then written once, with its end. */
+/* Writes some states a little later than they are known: that a job was submitted, and that its members run. After a
+ * crash the run directory and the scheduler would report these again. Most jobs that end sooner are then written once,
+ * with their end. */
 #include "daemon/engine/jobs/save.h"
 #include "common/stretto_assert.h"
 

@@ -1,4 +1,4 @@
-/* Why jobs do not run yet: what their schedulers say with each answer, for those who ask. */
+/* Keeps why jobs do not run yet: the words of their schedulers in each answer. */
 #include "daemon/engine/jobs/waiting.h"
 
 #include "common/text.h"
@@ -26,7 +26,7 @@ void job_note_waits_for(struct live_job *job, const char *words)
 
 const char *job_words(const struct live_job *job)
 {
-    /* files may tell before the scheduler does */
+    /* files may report before the scheduler does */
     return (job->row.state < JOB_RUNNING || job->told.back > 0) && job->told.waits_for != NULL ? job->told.waits_for
                                                                                                : "";
 }

@@ -1,6 +1,8 @@
-/* Cancelling one member. What was asked for is stored; a member that waits with a row is cancelled at once, one that
- * was never tried when its turn comes, and one that is under way when its attempt ends, for which its job is ended
- * unless others share it. */
+/* Cancels one member. The wish is stored, and carried out at one of these moments:
+ *
+ * - A member that waits with a row is cancelled at once.
+ * - One that was never tried is cancelled when its turn comes.
+ * - One that is under way is cancelled when its attempt ends. Its job is ended for that, unless others share it. */
 #include "daemon/engine/members/cancel_member.h"
 
 #include "common/log_changes.h"
@@ -78,21 +80,21 @@ static int cancel_unfinished(struct engine *engine, struct live_ensemble *ens, s
     return store_member_change(engine->store, member, err);
 }
 
-int engine_cancel_member(struct engine *engine, int64_t id, int64_t index, bool *cancelled, struct error *err)
+int engine_cancel_member(struct engine *engine, int64_t id, int64_t index, bool *cancelled, struct ensemble_row *row,
+                         struct error *err)
 {
     struct live_ensemble *ens;
-    struct ensemble_row row;
     struct member_row member;
     int rc, asked;
 
     *cancelled = false;
-    if (engine_wake_up(engine, err) < 0 || engine_stored_ensemble(engine, id, &row, err) < 0)
+    if (engine_wake_up(engine, err) < 0 || engine_stored_ensemble(engine, id, row, err) < 0)
         return -1;
-    rc = engine_named_member(engine, &row, index, &member, err);
+    rc = engine_named_member(engine, row, index, &member, err);
     if (rc < 0)
         return -1;
-    *cancelled = rc == 1 ? member.state == MEMBER_CANCELLED : ensemble_is_stopped(&row);
-    if (*cancelled || (rc == 1 && member_is_over(&row, &member)))
+    *cancelled = rc == 1 ? member.state == MEMBER_CANCELLED : ensemble_is_stopped(row);
+    if (*cancelled || (rc == 1 && member_is_over(row, &member)))
         return 0;
     asked = store_cancellation_has(engine->store, id, index, err);
     if (asked < 0 || engine_open_ensemble(engine, id, &ens, err) < 0)
@@ -107,6 +109,6 @@ int engine_cancel_member(struct engine *engine, int64_t id, int64_t index, bool 
     engine_event(engine, "member.cancelled", id, index, NULL);
     log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(id), "member %lld.%lld is cancelled", (long long)id, (long long)index);
     engine_touch(engine, ens);
-    engine_settle(engine);
+    engine_settle_for(engine, ens, row, NULL);
     return 0;
 }

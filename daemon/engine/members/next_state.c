@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The end of an attempt, by what it means for the member alone. */
+/* The end of an attempt, in its effect on the member alone. */
 enum end_class {
     END_VOID, /* nothing */
     END_DONE,

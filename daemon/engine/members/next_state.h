@@ -1,4 +1,4 @@
-/* What becomes of a member of which an attempt has ended (stretto-spec(5), "Out of time"). */
+/* Decides the next state of a member of which an attempt has ended (stretto-spec(5), "Out of time"). */
 #ifndef DAEMON_ENGINE_MEMBERS_NEXT_STATE_H
 #define DAEMON_ENGINE_MEMBERS_NEXT_STATE_H
 #include "daemon/engine/members/progress.h"
@@ -26,8 +26,8 @@ struct next_case {
 
 /* Sets the member's state, its counters, when it may start again, and its reason. */
 void next_state(struct member_row *member, const struct next_case *c);
-/* Returns whether the rule of early stopping decides what becomes of the member: the rule had it ended, and the member
- * had neither succeeded nor diverged before that. */
+/* Returns whether the rule of early stopping decides the member's next state: the rule had it ended, and the member had
+ * neither succeeded nor diverged before that. */
 bool next_is_by_rule(const struct next_case *c);
 
 #endif

@@ -1,4 +1,4 @@
-/* Decides from how an attempt ended what becomes of its member. */
+/* Decides the next state of a member from the end of its attempt. */
 #include "daemon/engine/members/outcome.h"
 
 #include "common/log_changes.h"
@@ -70,7 +70,7 @@ static bool is_failure(const struct slot *slot, const struct attempt_row *attemp
             ((attempt->end.outcome == ATTEMPT_TIMEOUT || attempt->end.outcome == ATTEMPT_LOST) && !progress->made));
 }
 
-/* An attempt that has ended, and what becomes of it. */
+/* An attempt that has ended, and the next state of its member. */
 struct ended {
     struct live_job *job;
     struct slot *slot;
@@ -94,7 +94,7 @@ static struct next_case case_of(struct engine *engine, const struct ended *e)
         .is_void = e->is_void,
         .ensemble = &ens->row,
         .ends_early = ensemble_ends_early(ens),
-        /* a training waits for the steps that are left; where members are stopped early, others are compared with it */
+        /* a training waits for the steps that are left; if members are stopped early, others are compared with it */
         .goes_on = ens->training != NULL || ens->spec->stopping.rule != STOPPING_NONE,
         .checkpoints = ens->spec->checkpoint.any,
         .retries = ens->spec->retries,
@@ -123,7 +123,7 @@ static void tell_stopped(struct engine *engine, struct ended *e)
         text_copy(e->told.reason, sizeof e->told.reason, why);
 }
 
-/* Decides what becomes of the member. Returns 0, or -1 if the turn is doomed, and memory rebuilt. */
+/* Decides the next state of the member. Returns 0, or -1 if the turn is doomed, and memory rebuilt. */
 static int judge_member(struct engine *engine, struct ended *e)
 {
     bool stale = job_is_stale(e->job);

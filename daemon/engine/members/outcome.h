@@ -1,4 +1,4 @@
-/* What follows from the end of an attempt for its member. */
+/* Carries out the consequences of an attempt's end for its member. */
 #ifndef DAEMON_ENGINE_MEMBERS_OUTCOME_H
 #define DAEMON_ENGINE_MEMBERS_OUTCOME_H
 

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The same names but for the numbers in them, of which there are some. */
+/* Returns whether the names are the same except for the numbers in them, of which there are some. */
 static bool same_but_numbers(const char *a, const char *b)
 {
     bool numbers = false;
@@ -32,8 +32,8 @@ static bool same_but_numbers(const char *a, const char *b)
     return *a == *b && numbers;
 }
 
-/* Steps that the program itself told are compared as such. Otherwise names that differ by numbers only tell which is
- * further, and where they say nothing, it is enough that it is not the same again. */
+/* Steps that the program itself reported are compared as such. Otherwise names that differ by numbers only say which is
+ * further, and if they say nothing, it is enough that it is not the same again. */
 static bool is_further(const struct ckpt *newest, const struct ckpt *base)
 {
     if (strcmp(newest->digest, base->digest) == 0 && newest->size == base->size)
@@ -52,7 +52,7 @@ static bool checkpoint_counts(const struct live_job *job, const struct slot *slo
 }
 
 /* Finds the checkpoint with which the attempt began. Its record names it; an attempt without a record began with the
- * one that was known. Returns 1, 0 where there is none, or -1. */
+ * one that was known. Returns 1, 0 if there is none, or -1. */
 static int find_base(struct engine *engine, const struct live_job *job, const struct slot *slot,
                      const struct attempt_end *out, struct ckpt *base, struct error *err)
 {

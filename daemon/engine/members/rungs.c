@@ -83,7 +83,7 @@ static int promote_member(struct engine *engine, struct live_ensemble *ens, cons
     return 0;
 }
 
-/* Promotes what may be promoted now, from the highest rung down. */
+/* Promotes the members that may be promoted now, from the highest rung down. */
 static int promote_all(struct engine *engine, struct live_ensemble *ens, int64_t by, struct error *err)
 {
     struct arrival_row arrival;

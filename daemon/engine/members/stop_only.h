@@ -1,7 +1,7 @@
-/* Early stopping without pauses. A member runs on to its own end and knows nothing of rungs. As soon as a point of its
- * metric is stored that lies at a rung or beyond, the member arrives there, and it is decided at once whether it runs
- * on or is ended for good. The arrival is stored in the transaction of the point, so that decisions are a function of
- * the order of arrivals alone. */
+/* Early stopping without pauses. A member runs on to its own end and knows nothing of rungs. The member arrives at a
+ * rung as soon as a point of its metric at the rung or beyond is stored. It is decided at once whether it runs on or is
+ * ended for good. The arrival is stored in the transaction of the point, so that decisions are a function of the order
+ * of arrivals alone. */
 #ifndef DAEMON_ENGINE_MEMBERS_STOP_ONLY_H
 #define DAEMON_ENGINE_MEMBERS_STOP_ONLY_H
 #include "daemon/store/series.h"

@@ -10,10 +10,10 @@ static bool may_stop(const struct live_job *job)
     return job->row.kind == JOB_MEMBERS && !job->row.cancel && job->open > 0;
 }
 
-/* The youngest jobs, until no more than `width` attempts are left that are not being stopped, but at most `limit` jobs:
- * cancel them, or only count. Returns how many attempts that stops, and how many stay. What a cancelled job's attempts
- * cost is judged in outcome.c, by the job's cancel mark, which is on disk before the scheduler hears of it: so a
- * restart in between changes nothing. */
+/* Cancels the youngest jobs, or only counts them, until no more than `width` attempts are left that are not being
+ * stopped; at most `limit` jobs. Returns how many attempts that stops, and how many stay. outcome.c judges what a
+ * cancelled job's attempts cost, by the job's cancel mark. The mark is on disk before the scheduler learns of it, so
+ * that a restart in between changes nothing. */
 static int64_t stop_youngest(struct engine *engine, struct live_ensemble *ens, int64_t width, int64_t limit,
                              bool cancel, int64_t *stay)
 {

@@ -6,8 +6,8 @@
 struct engine;
 struct live_ensemble;
 
-/* Stops the youngest jobs beyond the width, at most `limit` of them. What was asked for is that width; if it has grown
- * since, that much may stay. Returns 1 if there are more to stop, else 0. */
+/* Stops the youngest jobs beyond the wished width, at most `limit` of them. If the width has grown since, that much may
+ * stay. Returns 1 if there are more to stop, else 0. */
 int youngest_stop(struct engine *engine, struct live_ensemble *ens, int64_t width, int limit);
 /* Returns how many attempts are beyond the width. */
 int64_t youngest_beyond(struct engine *engine, struct live_ensemble *ens, int64_t width);

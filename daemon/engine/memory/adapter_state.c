@@ -1,4 +1,4 @@
-/* How an adapter is doing: the one place that decides it, and that says it in words. */
+/* The state of an adapter. This is the one place that decides it, and that puts it into words. */
 #include "daemon/engine/memory/adapter_state.h"
 #include "common/stretto_assert.h"
 
@@ -38,7 +38,7 @@ static void adapter_look(struct known_adapter *adapter, int64_t now)
         adapter->polls.failing_since = 0; /* that was why */
 }
 
-/* Looking for programs costs system calls, so it is done only where there is doubt, and not more often than polls. */
+/* Looking for programs costs system calls, so it is done only if there is doubt, and not more often than polls. */
 static bool is_set_up(struct engine *engine, struct known_adapter *adapter)
 {
     int64_t now = engine_now(engine);

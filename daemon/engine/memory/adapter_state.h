@@ -8,7 +8,7 @@
 
 #include <uthash.h>
 
-/* How an adapter is polled, and what it has answered (poll.c). */
+/* The polls of an adapter and its answers (poll.c). */
 struct adapter_polls {
     bool polling, poked;
     struct alarm poll;
@@ -24,11 +24,11 @@ struct adapter_polls {
 /* A check whether this machine has what an adapter needs (adapter_state.c). */
 struct adapter_presence {
     int64_t looked_at; /* when that was last checked; 0 for never */
-    char missing[256]; /* a sentence about what this machine lacks for it; "" if nothing */
-    struct alarm look; /* set while an ensemble waits for what is missing */
+    char missing[256]; /* a sentence about the programs and settings that this machine lacks for it; "" if none */
+    struct alarm look; /* set while an ensemble waits for these */
 };
 
-/* Troubles of an adapter that come often. The log tells of them only now and then, with their number. */
+/* Troubles of an adapter that come often. The log mentions them only now and then, with their number. */
 struct adapter_told {
     int64_t doubts, doubts_told_ms; /* unanswered submissions in a row; when the log last told of them */
     /* submissions put off since the log last told of them; 0 for never told */

@@ -168,11 +168,11 @@ int engine_named_member(struct engine *engine, const struct ensemble_row *row, i
 
 void engine_touch(struct engine *engine, struct live_ensemble *ens)
 {
-    if (ens->dirty)
+    if (ens->touched.is)
         return;
     stretto_assert(engine_find_ensemble(engine, ens->row.id) == ens);
-    ens->dirty = true;
-    DL_APPEND2(engine->to_settle.ensembles, ens, prev_dirty, next_dirty);
+    ens->touched.is = true;
+    DL_APPEND2(engine->to_settle.ensembles, ens, touched.prev, touched.next);
 }
 
 void engine_touch_all(struct engine *engine, const struct known_adapter *adapter)
@@ -193,7 +193,7 @@ void engine_save_later(struct engine *engine, struct live_ensemble *ens)
 void engine_settle(struct engine *engine)
 {
     if (engine->to_settle.under_way)
-        return; /* whoever settles sees to what came meanwhile */
+        return; /* the settle step under way handles the news */
     engine->to_settle.under_way = true;
     engine->steps->settle(engine);
     engine->to_settle.under_way = false;

@@ -26,6 +26,13 @@ struct engine_steps {
     void (*settle)(struct engine *engine);
 };
 
+/* An ensemble that could not be read when the memory was loaded. */
+struct left_alone {
+    int64_t ensemble;
+    char *why;
+    struct left_alone *next;
+};
+
 struct engine {
     struct engine_ports ports;
     const struct engine_steps *steps;
@@ -36,6 +43,7 @@ struct engine {
     struct known_adapter *adapters;
     struct live_ensemble *ensembles;
     struct live_job *jobs;
+    struct left_alone *left_alone;
     struct {
         struct fact *facts;                      /* to be handed to their owners (facts.h) */
         struct live_job *jobs;                   /* that were touched (job.h) */
@@ -81,7 +89,8 @@ struct ticket *ticket_new(struct engine *engine, int64_t id);
 struct engine *ticket_redeem(void *ticket, int64_t *id);
 /* Has engine_settle() look at the ensemble, before this entry into the engine returns. */
 void engine_touch(struct engine *engine, struct live_ensemble *ens);
-/* Touches all ensembles of the adapter, because it can do what it could not, or a training on it has begun or ended. */
+/* Touches all ensembles of the adapter, because the adapter can do more than before, or a training on it has begun or
+ * ended. */
 void engine_touch_all(struct engine *engine, const struct known_adapter *adapter);
 /* Hands facts to their owners, has touched jobs take a step, and looks at touched ensembles, until none is left. Every
  * entry into the engine ends with it. */

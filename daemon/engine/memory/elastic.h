@@ -1,12 +1,14 @@
-/* Elasticity by policy: the width, and the number of ranks, follow who waits for whom, within the limits of the spec's
+/* Elasticity by policy. The width and the number of ranks follow which side waits, within the limits of the spec's
  * "elastic".
  *
- * While ranks wait for samples most of the time, or draw mostly samples that they drew before, more members run; if the
- * width has reached its limit, and they wait, fewer ranks. While members wait for room most of the time, there are more
- * ranks, or fewer members. A change is made when several measurements in a row ask for it. The next one follows only
- * when it has taken effect and a pause is over: a multiple of the time that it took to take effect, doubled each time
- * that a change took back another one, so that changes to and fro become rare. What a user sets by hand is left alone
- * from then on. */
+ * - While ranks wait for samples most of the time, or draw mostly samples that they drew before, more members run. If
+ *   the width has reached its limit, and ranks wait, there are fewer ranks.
+ * - While members wait for room most of the time, there are more ranks, or fewer members.
+ *
+ * A change is made when several measurements in a row ask for it. The next one follows only when it has taken effect
+ * and a pause is over. The pause is a multiple of the time that the change needed to take effect. It doubles each time
+ * that a change took back another one, so that changes to and fro become rare. A value that a user sets by hand is left
+ * alone from then on. */
 #ifndef DAEMON_ENGINE_MEMORY_ELASTIC_H
 #define DAEMON_ENGINE_MEMORY_ELASTIC_H
 #include "daemon/engine/memory/waits.h"
@@ -62,6 +64,6 @@ struct elastic {
 struct elastic *elastic_new(struct engine *engine, const struct live_ensemble *ens);
 /* A user has set the width, or the number of ranks. Returns 0, or -1 if that cannot be stored. */
 int elastic_by_hand(struct engine *engine, struct live_ensemble *ens, enum elastic_knob knob, struct error *err);
-/* The generation of ranks has changed: the measurement begins anew. */
+/* Begins the measurement again, since the generation of ranks has changed. */
 void elastic_restart(struct live_ensemble *ens);
 #endif

@@ -5,7 +5,29 @@
 #include "daemon/spec/rows.h"
 #include "daemon/spec/spec.h"
 
-#define MOST_STREAMED 100000 /* members of an open ensemble with a training, where the spec does not say */
+#define MOST_STREAMED 100000 /* members of an open ensemble with a training, if the spec does not say */
+
+void ensemble_answer(struct live_ensemble *ens)
+{
+    if (ens->answer.row != NULL)
+        *ens->answer.row = ens->row;
+    if (ens->answer.training != NULL)
+        *ens->answer.training = ens->training->row;
+    ens->answer = (struct ensemble_asked){NULL, NULL};
+}
+
+void engine_settle_for(struct engine *engine, struct live_ensemble *ens, struct ensemble_row *row,
+                       struct training_row *training)
+{
+    int64_t id = ens->row.id;
+
+    ens->answer.row = row;
+    ens->answer.training = training;
+    engine_settle(engine);
+    ens = engine_find_ensemble(engine, id);
+    if (ens != NULL)
+        ensemble_answer(ens);
+}
 
 int64_t ensemble_most(const struct live_ensemble *ens)
 {
@@ -23,7 +45,7 @@ bool ensemble_takes_suggestions(const struct ensemble_row *row)
 
 bool ensemble_all_final(const struct ensemble_row *row, const int64_t n[MEMBER_STATE_COUNT])
 {
-    return n[MEMBER_PENDING] + n[MEMBER_SUBMITTED] + n[MEMBER_RUNNING] == 0 && !ensemble_takes_suggestions(row);
+    return member_counts_open(n) == 0 && !ensemble_takes_suggestions(row);
 }
 
 bool ensemble_ends_early(const struct live_ensemble *ens)

@@ -5,6 +5,7 @@
 #include "daemon/spec/spec.h"
 #include "daemon/store/ensemble.h"
 #include "daemon/store/member.h"
+#include "daemon/store/training.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,8 +32,15 @@ struct guard {
     int64_t members[SPEC_SAME_FAILURES_MAX]; /* the first members that failed */
 };
 
+/* Where a call from outside wants the rows as it leaves them; NULL: none is under way, or does not want this one. */
+struct ensemble_asked {
+    struct ensemble_row *row;
+    struct training_row *training;
+};
+
 struct live_ensemble {
     struct ensemble_row row;
+    struct ensemble_asked answer;
     struct spec *spec;
     struct known_adapter *adapter; /* the adapter of its members */
     struct training *training;     /* NULL if the spec has none */
@@ -51,12 +59,21 @@ struct live_ensemble {
     struct guard guard;
     bool bulk; /* a bulk operation still has members to change */
     struct alarm bulk_alarm;
-    bool dirty;   /* it is on the engine's list of ensembles to look at */
+    struct {
+        bool is; /* it is on the engine's list of ensembles to look at */
+        struct live_ensemble *prev, *next;
+    } touched;
     bool unsaved; /* it is on the list of ensembles whose progress is to be stored */
-    struct live_ensemble *prev_dirty, *next_dirty, *next_unsaved;
+    struct live_ensemble *next_unsaved;
     UT_hash_handle hh; /* by row.id */
 };
 
+/* Gives the call that asked the rows as they are now. */
+void ensemble_answer(struct live_ensemble *ens);
+/* Settles at the end of a call about this ensemble, and gives the rows of the ensemble and its training as they are
+ * then, even if the ensemble has left the memory meanwhile. Either pointer may be NULL. */
+void engine_settle_for(struct engine *engine, struct live_ensemble *ens, struct ensemble_row *row,
+                       struct training_row *training);
 /* Returns how many members it can ever have, for which its training makes room. */
 int64_t ensemble_most(const struct live_ensemble *ens);
 /* Returns whether it is open, and more members may come. */

@@ -1,6 +1,6 @@
-/* Facts: what a file learns, and what others further up have to draw conclusions from. It posts a fact, and
+/* Facts: news that a file learns, and from which others further up draw conclusions. The file posts a fact, and
  * engine_settle() hands that to its one owner (settle.c) in the same turn, before the next job takes a step. A fact
- * carries copies, so that it stays true whatever happens until then. */
+ * carries copies, so that it stays true until then. */
 #ifndef DAEMON_ENGINE_MEMORY_FACTS_H
 #define DAEMON_ENGINE_MEMORY_FACTS_H
 #include "tasks/proto/attempt_end.h"
@@ -51,7 +51,7 @@ struct fact {
     struct fact *prev, *next;
 };
 
-/* Returns a new fact, which is posted: the caller fills in what its kind has. */
+/* Returns a new fact, which is posted: the caller fills in the fields of its kind. */
 struct fact *fact_post(struct engine *engine, enum fact_kind kind, int64_t ensemble, int64_t job);
 void fact_attempt_ended(struct engine *engine, const struct live_job *job, const struct slot *slot,
                         const struct attempt_end *end);

@@ -1,6 +1,6 @@
-/* A job in memory. Whoever learns something about it, or ends an operation, posts an event or notes what was learnt,
- * and touches the job: engine_settle() then has it take its next step (job_life.h), in the same turn. Only there is it
- * freed. */
+/* A job in memory. Code that learns something about it, or ends an operation, posts an event or notes the news, and
+ * touches the job. engine_settle() then has it take its next step (job_life.h), in the same turn. The job is freed only
+ * there. */
 #ifndef DAEMON_ENGINE_MEMORY_JOB_H
 #define DAEMON_ENGINE_MEMORY_JOB_H
 #include "daemon/engine/memory/alarm.h"
@@ -31,13 +31,13 @@ struct slot {
     bool open;
     bool untold;               /* it is known to run, but the row and the event of that are not written yet */
     int64_t points_read;       /* bytes of its file of points that are in the store */
-    int64_t points_size;       /* how many it has, where its exit record says so */
+    int64_t points_size;       /* how many it has, if its exit record says so */
     bool points_lost;          /* the rest of them cannot be read */
     struct series_row *series; /* to which its points are added, as they are in the store (feed.c) */
     size_t n_series;
 };
 
-/* How the files of points of a job are read (feed.h). */
+/* The state of reading the files of points of a job (feed.h). */
 struct job_feed {
     enum {
         FEED_NONE, /* the job does not run */
@@ -55,7 +55,7 @@ struct job_feed {
     struct live_job *prev, *next;
 };
 
-/* Why a job is given up that its scheduler will never run. */
+/* The reason why a job is given up that its scheduler will never run. */
 enum job_refusal {
     REFUSAL_NONE,
     REFUSAL_SUBMISSION, /* the scheduler has refused its submission */
@@ -82,7 +82,7 @@ struct job_found {
     bool started;       /* it is known to have started: its row and its members are running */
     char host[64];      /* where it runs */
     char *hosts;        /* of a job on several nodes, each with the processes of one member: "a:2,b:1"; NULL
-                         * if its claim was not read yet, "" where that does not say it */
+                         * if its claim was not read yet, "" if that does not say it */
     bool look;          /* its files may have news */
     bool brief;         /* the collection under way does not read the claim and ended.json */
     bool whole;         /* a brief collection lacked an exit record: the next ones read all files */
@@ -91,7 +91,7 @@ struct job_found {
     json_t *records;    /* its exit records, as its pilot handed them back */
 };
 
-/* How a job is brought to its end. */
+/* The way in which a job is brought to its end. */
 struct job_ending {
     int cancels;             /* orders to cancel it that were given, since somebody last asked for that */
     int64_t cancel_again_ms; /* when the next order is due if the scheduler still has it; INT64_MAX while one is sent */
@@ -121,7 +121,7 @@ struct live_job {
     struct known_adapter *adapter;
     struct slot *slots;
     size_t n_slots, open;
-    struct adapter_resources *own; /* of its members, where they differ among the ensemble's; NULL: as in the spec */
+    struct adapter_resources *own; /* of its members, if they differ among the ensemble's; NULL: as in the spec */
     struct job_states state;       /* changed by job_post() alone, and so is row.state */
     bool written;                  /* its files are on disk */
     struct alarm retry;
@@ -144,8 +144,8 @@ static inline bool job_is_inside(const struct live_job *job)
 {
     return job->row.pilot != 0;
 }
-/* Returns whether the job need not be looked up by name: its scheduler has said what it has of it, or refused every
- * submission so far. */
+/* Returns whether the job need not be looked up by name: its scheduler has reported on it, or refused every submission
+ * so far. */
 static inline bool job_is_asked(const struct live_job *job)
 {
     return job->state.belief > BELIEF_DOUBT;
@@ -160,7 +160,7 @@ static inline bool job_is_unwanted(const struct live_job *job)
 {
     return job->row.cancel || ensemble_is_stopped(&job->ensemble->row);
 }
-/* Finds what its members ask for, once the job has its first slot. */
+/* Finds the resources that its members ask for, once the job has its first slot. */
 void job_find_resources(struct live_job *job);
 /* Makes a job, new or `loaded` from the store. Returns NULL if its adapter is not here. */
 struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const struct job_row *row, bool loaded);
@@ -168,8 +168,8 @@ struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const
 void job_free(struct engine *engine, struct live_job *job);
 /* Has the job take its next step when the engine settles. */
 void job_touch(struct engine *engine, struct live_job *job);
-/* Tells the job of an event: changes its states as the table in job_event.c says, and puts the job onto the list of its
- * adapter where it then belongs. */
+/* Applies an event to the job: changes its states as the table in job_event.c says, and puts the job onto the list of
+ * its adapter where it then belongs. */
 void job_post(struct engine *engine, struct live_job *job, enum job_event event);
 void job_file(struct engine *engine, struct live_job *job); /* puts a new job onto the list where it belongs */
 void job_retry_in(struct engine *engine, struct live_job *job, int64_t ms);

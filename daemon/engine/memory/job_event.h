@@ -1,6 +1,6 @@
-/* Four states of a job, one for each question about it, and the events that change them. Nothing else does: whoever
- * learns something about a job, or begins or ends an operation, posts an event (job_post() in job.h), and the table at
- * the top of job_event.c has what follows. */
+/* Four states of a job, one for each question about it, and the events that change them. Nothing else changes them.
+ * Code that learns something about a job, or begins or ends an operation, posts an event (job_post() in job.h). The
+ * table at the top of job_event.c has the consequences. */
 #ifndef DAEMON_ENGINE_MEMORY_JOB_EVENT_H
 #define DAEMON_ENGINE_MEMORY_JOB_EVENT_H
 #include "daemon/store/job.h"
@@ -31,7 +31,8 @@ enum job_proof {
     PROOF_COUNT
 };
 
-/* Whether the scheduler may have received a job. A job that was sent may start, whatever is believed of it. */
+/* The knowledge whether the scheduler may have received a job. A job that was sent may start, even if it is believed to
+ * be gone. */
 enum job_sent {
     SENT_NEVER,
     SENT_NOW,    /* one submission was sent: it is under way, or was the last one */
@@ -63,7 +64,7 @@ enum job_event {
     EVENT_COMMITTING, /* its intent is to be committed */
     EVENT_WRITING,    /* its files are to be written */
     EVENT_SENDING,    /* it is to be submitted, or handed over to its pilot */
-    EVENT_COLLECTING, /* its files are to be read, or points of metrics of which they tell */
+    EVENT_COLLECTING, /* its files are to be read, or points of metrics that they count */
     EVENT_SEALING,    /* the daemon is to claim it */
     EVENT_FENCING,    /* fences are to be written in the places of its exit records */
     EVENT_SEARCHING,  /* checkpoints are to be looked for */
@@ -99,10 +100,10 @@ enum job_event {
     EVENT_FENCED, /* fences in the places of all records of open attempts */
 
     EVENT_TIMER,     /* the wait is over after which a job in doubt is looked up */
-    EVENT_STARTED,   /* it has started, whoever says so */
+    EVENT_STARTED,   /* it has started, by any report */
     EVENT_AGAIN,     /* the scheduler forgot it before it started: it is to be submitted once more */
-    EVENT_NOT_THERE, /* its pilot has not heard of it: it is to be handed over, maybe once more */
-    EVENT_ORPHANED,  /* its pilot is over and may have started it: its files tell */
+    EVENT_NOT_THERE, /* its pilot does not know it: it is to be handed over, maybe once more */
+    EVENT_ORPHANED,  /* its pilot is over and may have started it: its files say */
     EVENT_OVER,      /* everything about it is known and stored */
     EVENT_COUNT
 };

@@ -9,7 +9,7 @@ struct engine;
 struct live_job;
 
 struct job_scheduler {
-    bool polled;         /* it is asked again and again about its jobs; otherwise it tells of them by itself */
+    bool polled;         /* it is asked again and again about its jobs; otherwise it reports news by itself */
     bool sure;           /* it finds by its name each job that it was given, and a job is over when it says so */
     bool hands_over;     /* it gives the descriptor to the job's runner: no job.json is written */
     bool has_duplicates; /* it may have several jobs of one name */

@@ -1,4 +1,4 @@
-/* Where things lie in the run directory (docs/run-directory.md). */
+/* The paths of things in the run directory (docs/run-directory.md). */
 #include "daemon/engine/memory/paths.h"
 
 #include "common/text.h"

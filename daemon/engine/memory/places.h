@@ -1,4 +1,4 @@
-/* The places of an adapter: what jobs take of them, and whether they have room for more. */
+/* The places of an adapter: how many jobs take, and whether there is room for more. */
 #ifndef DAEMON_ENGINE_MEMORY_PLACES_H
 #define DAEMON_ENGINE_MEMORY_PLACES_H
 #include <stdbool.h>

@@ -39,7 +39,7 @@ int engine_open_rows(struct engine *engine, int64_t ensemble, struct rows **rows
     return *rows != NULL ? 0 : -1;
 }
 
-/* The name of the copy that a file belongs to; false where it is none of ours. */
+/* Reads the name of the copy that a file belongs to. Returns false if the file is none of ours. */
 static bool copy_name(const char *file, char name[PARAMETER_ROWS_NAME])
 {
     size_t size = strspn(file, "0123456789abcdef");

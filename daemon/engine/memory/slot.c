@@ -1,4 +1,4 @@
-/* What is known of a slot of a job, or asked for it, without any change. */
+/* Questions about a slot of a job. Nothing here changes it. */
 #include "daemon/engine/memory/slot.h"
 
 #include "common/xalloc.h"

@@ -20,8 +20,8 @@ void slot_forget_series(struct slot *slot); /* those to which its points are add
 /* Returns the path of the slot's exit record, to be freed. */
 char *slot_exit_path(const struct engine *engine, const struct live_job *job, const struct slot *slot);
 
-/* Returns whether this job of members was made for a former generation of ranks. Whatever its attempts sent is lost, no
- * matter how they end. */
+/* Returns whether this job of members was made for a former generation of ranks. The samples of its attempts are then
+ * lost, no matter how they end. */
 bool job_is_stale(const struct live_job *job);
 
 #endif

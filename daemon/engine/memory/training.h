@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TRAINING_POLL_MS 1000 /* between looks at the ranks' files where no message says there is news */
+#define TRAINING_POLL_MS 1000 /* between looks at the ranks' files if no message says there is news */
 
-/* On which hosts the ranks of a generation can be reached; "" where a rank has not said it yet. */
+/* On which hosts the ranks of a generation can be reached; "" if a rank has not said it yet. */
 struct rank_hosts {
     int64_t generation, n;
     struct {
@@ -51,7 +51,7 @@ void training_free(struct engine *engine, struct training *training);
 struct message *message_new(struct engine *engine, const struct live_ensemble *ens);
 /* Frees the message. Returns its ensemble, or NULL if that generation of the ranks is gone. */
 struct live_ensemble *message_redeem(struct message *message, struct engine **engine);
-/* Ends the reading of what ranks wrote after a failure, and begins it anew later. */
+/* Ends the reading of the ranks' files after a failure, and begins it again later. */
 void training_read_later(struct engine *engine, struct live_ensemble *ens);
 
 #endif

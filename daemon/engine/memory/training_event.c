@@ -19,10 +19,10 @@ enum { SAME = -1, IMPOSSIBLE = -2 };
 
 /* The states after each event, by those before it: `o` is the same as before, `_` is impossible.
  *
- * Nothing of a generation is left when the next one begins, and nothing is read then: an answer that would come later
- * would be taken for one about the new ranks. A file for the ranks may still be being written; whoever writes it
- * compares the generation (message_redeem()). So the answer comes in the same generation, but maybe after its end. Only
- * a training that is pending can be dropped at once: of one with a job the job is cancelled, and its end tells. */
+ * Nothing of a generation is left when the next one begins, and nothing is read then: a later answer would be mistaken
+ * for one about the new ranks. A file for the ranks may still be being written; its writer compares the generation
+ * (message_redeem()). So the answer comes in the same generation, but maybe after its end. Only a training that is
+ * pending can be dropped at once. If it has a job, the job is cancelled, and the training ends with it. */
 /* clang-format off */
 static const struct training_change {
     signed char row[TRAINING_CANCELLED + 1], stage[STAGE_COUNT], reading[READING_COUNT], reception[RECEPTION_COUNT],

@@ -1,6 +1,6 @@
-/* The states of a training, one for each question about it, and the events that change them. Nothing else does: whoever
- * learns something about a training, or does something for it, posts an event, and the table at the top of
- * training_event.c has what follows. A generation of its ranks begins with the event that ends the one before. */
+/* The states of a training, one for each question about it, and the events that change them. Nothing else changes them.
+ * Code that learns something about a training, or does something for it, posts an event. The table at the top of
+ * training_event.c has the consequences. A generation of its ranks begins with the event that ends the one before. */
 #ifndef DAEMON_ENGINE_MEMORY_TRAINING_EVENT_H
 #define DAEMON_ENGINE_MEMORY_TRAINING_EVENT_H
 #include "daemon/store/training.h"
@@ -9,7 +9,7 @@
 
 struct training;
 
-/* How far a generation of a training's ranks is. */
+/* The progress of a generation of a training's ranks. */
 enum training_stage {
     STAGE_OPEN,     /* its job does not exist yet, or is under way */
     STAGE_JOB_OVER, /* its job has ended, and what the ranks wrote is to be read a last time */
@@ -17,7 +17,7 @@ enum training_stage {
     STAGE_COUNT
 };
 
-/* How the files of its ranks are being read. */
+/* The state of reading the files of its ranks. */
 enum training_reading {
     READING_NONE,
     READING_ONCE,  /* they are being read */
@@ -47,7 +47,7 @@ enum training_event {
     /* A generation begins and ends. */
     LIFE_SUBMITTED, /* its job is made */
     LIFE_REACHED,   /* every rank can be reached */
-    LIFE_JOB_OVER,  /* its job is over, and what its ranks wrote is to be read a last time */
+    LIFE_JOB_OVER,  /* its job is over, and its ranks' files are to be read a last time */
     LIFE_ALL_READ,  /* that is read, or no rank ever ran */
     LIFE_RENEWED,   /* the next generation is to follow */
 
@@ -56,7 +56,7 @@ enum training_event {
     LIFE_FAILED,
     LIFE_CANCELLED,   /* its ensemble was cancelled, or has failed, and its job is over */
     LIFE_DROPPED,     /* so was that of a training which waited to be submitted */
-    LIFE_RESUBMITTED, /* it was over; its ensemble is put into memory anew */
+    LIFE_RESUBMITTED, /* it was over; its ensemble is put into memory again */
 
     /* Its ranks' files are read. */
     LIFE_LOOK, /* they are to be read, or may have news while they are being read */
@@ -64,7 +64,7 @@ enum training_event {
     LIFE_COUNTING,
     LIFE_COUNTED, /* the missing steps were counted, or could not be */
 
-    /* Its ranks are told something, through a file that is written, and tell something. */
+    /* Its ranks are told something, through a file that is written, and report something. */
     LIFE_TELLING,
     LIFE_TOLD, /* that no more members come */
     LIFE_NOT_TOLD,
@@ -81,7 +81,7 @@ void training_event(struct training *training, enum training_event event);
 /* The same for the row of a training of which no generation is under way, be it in memory or not. */
 void training_row_event(struct training_row *row, enum training_event event);
 
-/* Returns whether its ranks may have written what is not read yet. */
+/* Returns whether its ranks may have written something that is not read yet. */
 bool training_is_to_be_read(const struct training *training);
 /* Returns whether its ranks go on with their number, and need all samples that members send. */
 bool training_goes_on(const struct training *training);

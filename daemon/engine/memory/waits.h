@@ -1,5 +1,5 @@
-/* Who waits for whom in a training: for which part of the time its ranks waited for samples, and its members for room
- * in the buffer. Taken from what the ranks count, between two looks that lie far enough apart; both by the clocks of
+/* The side of a training that waits: for which part of the time its ranks waited for samples, and its members for room
+ * in the buffer. It is computed from the ranks' counters, between two looks that lie far enough apart, by the clocks of
  * the ranks. */
 #ifndef DAEMON_ENGINE_MEMORY_WAITS_H
 #define DAEMON_ENGINE_MEMORY_WAITS_H
@@ -15,7 +15,7 @@ struct waits_sum {
     double time, for_samples, for_room;
 };
 
-/* What all ranks have drawn, in samples. */
+/* The samples that all ranks have drawn. */
 struct rank_draws {
     int64_t drawn, repeats;
 };

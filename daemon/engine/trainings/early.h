@@ -24,10 +24,10 @@ bool early_is_end(const struct live_ensemble *ens, const int64_t tally[MEMBER_ST
 /* Notes that the training has ended early, and lets the ensemble end. Called before the training's row is stored. */
 void early_end(struct engine *engine, struct live_ensemble *ens, bool all_final);
 
-/* Ends what is left of its members, some in each turn. Also called after a restart. */
+/* Ends the remaining members of an ensemble, some in each turn. Also called after a restart. */
 void early_stop_members(struct engine *engine, struct live_ensemble *ens);
 
-/* Writes what was not needed, for the row of an ensemble that is complete. */
+/* Writes the members and steps that were not needed, for the row of an ensemble that is complete. */
 void early_tell(struct engine *engine, const struct live_ensemble *ens, const int64_t tally[MEMBER_STATE_COUNT],
                 char *out, size_t size);
 #endif

@@ -1,5 +1,5 @@
-/* How many steps a training lacks that its members should have sent, before it is concluded: where the spec says how
- * many there are of each. Only members that succeeded are asked about; what became of the others their states tell. */
+/* Counts the steps that a training lacks before it is concluded, if the spec says how many steps each member sends.
+ * Only members that succeeded are asked about; the states of the others say what became of them. */
 #include "daemon/engine/trainings/missing.h"
 
 #include "common/log.h"

@@ -1,4 +1,4 @@
-/* The steps that a training lacks, where the spec says how many there are. */
+/* The steps that a training lacks, if the spec says how many there are. */
 #ifndef DAEMON_ENGINE_TRAININGS_MISSING_H
 #define DAEMON_ENGINE_TRAININGS_MISSING_H
 #include <jansson.h>

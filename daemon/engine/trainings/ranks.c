@@ -286,7 +286,7 @@ static void take_waits(struct engine *engine, struct live_ensemble *ens, json_t 
     fact->of.waited.draws = draws;
 }
 
-/* Stores that the ranks have begun again in their job, and tells it in log and event. */
+/* Stores that the ranks have begun again in their job, and reports it in log and event. */
 static void tell_restart(struct engine *engine, const struct live_ensemble *ens, const json_t *restart, bool cost)
 {
     struct training_row *row = &ens->training->row;

@@ -30,9 +30,9 @@ void reclaim_wait(struct engine *engine, struct live_ensemble *ens)
         alarm_set(engine, &ens->training->reclaim, engine_now(engine) + LOOK_MS);
 }
 
-/* Returns whether the training would come nearer to its start if members were stopped: it lacks places that they hold,
- * or it has no job, and waits for other trainings to end (schedule_may_train()) whose members find no place because of
- * these. */
+/* Returns whether the training would come nearer to its start if members were stopped. That is so if it lacks places
+ * that they hold. It is also so if it has no job, and waits for other trainings to end (schedule_may_train()) whose
+ * members find no place because of these. */
 static bool lacks_places(struct engine *engine, const struct live_ensemble *ens)
 {
     const struct training *training = ens->training;

@@ -1,7 +1,7 @@
-/* A training whose next generation waits for places that its own members hold takes them back. Those members wait for
- * the ranks, so neither would ever go on: where ranks are added, or where others have taken what the last generation
- * left. Batch systems say nothing of their places and are left alone, but for those of max_jobs: walltimes end what
- * waits. */
+/* Takes places back for a training whose next generation waits for places that its own members hold. Those members wait
+ * for the ranks, so neither would ever go on. That happens if ranks are added, or if others have taken the places that
+ * the last generation left. Batch systems do not report their places and are left alone, except for those of max_jobs:
+ * walltimes end what waits. */
 #ifndef DAEMON_ENGINE_TRAININGS_RECLAIM_H
 #define DAEMON_ENGINE_TRAININGS_RECLAIM_H
 

@@ -127,7 +127,7 @@ void renew_training(struct engine *engine, struct live_ensemble *ens, enum gener
         (!kept && store_generation_lost(engine->store, row->id, row->generation,
                                         held > newest->drawn ? held - newest->drawn : 0, &err) < 0) ||
         send_back(engine, ens, newest->number, kept, &err) < 0) {
-        store_doom(engine->store, &err); /* since nothing else would make the training begin anew again */
+        store_doom(engine->store, &err); /* since nothing else would make the training begin again */
         return;
     }
     alarm_set(engine, &training->reception_retry, INT64_MAX);

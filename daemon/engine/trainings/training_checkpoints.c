@@ -46,7 +46,7 @@ static int64_t item_number(const json_t *item, const char *key)
     return json_integer_value(json_object_get(item, key));
 }
 
-/* Reads an item of the list. Returns false where it is none that a rank writes. */
+/* Reads an item of the list. Returns false if no rank writes such an item. */
 static bool checkpoint_parse(const json_t *item, struct training_checkpoint_row *row)
 {
     const char *name = json_string_value(json_object_get(item, "name"));
@@ -103,7 +103,7 @@ static int let_go_of_checkpoint(struct engine *engine, const struct live_ensembl
 }
 
 /* Drops what the ranks keep no longer. While members are being sent back by a checkpoint, all stay. Ranks let the
- * newest one go only where it is damaged; that is noted, and its row stays. */
+ * newest one go only if it is damaged; that is noted, and its row stays. */
 static int drop_unlisted(struct engine *engine, const struct live_ensemble *ens, const struct stored *stored,
                          const json_t *list, struct error *err)
 {
@@ -197,8 +197,8 @@ static void ask_who_is_whole(struct engine *engine, struct live_ensemble *ens, j
                                     taking);
 }
 
-/* Returns whether the item of the list is to be stored: what is left of a former generation and is not stored was
- * dropped when the training was resubmitted from an earlier checkpoint. */
+/* Returns whether the item of the list is to be stored. An item of a former generation that is not stored was dropped
+ * when the training was resubmitted from an earlier checkpoint. */
 static bool checkpoint_is_new(const struct live_ensemble *ens, const struct stored *stored,
                               const struct training_checkpoint_row *row)
 {

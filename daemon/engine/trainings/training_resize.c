@@ -83,17 +83,17 @@ int training_resize(struct engine *engine, struct live_ensemble *ens, int64_t ra
     return 0;
 }
 
-int engine_resize_training(struct engine *engine, int64_t id, int64_t ranks, const char *by, struct error *err)
+int engine_resize_training(struct engine *engine, int64_t id, int64_t ranks, const char *by, struct training_row *row,
+                           struct error *err)
 {
-    struct training_row row;
     struct live_ensemble *ens;
-    int rc = engine_wake_up(engine, err) < 0 ? -1 : store_training_get(engine->store, id, &row, err);
+    int rc = engine_wake_up(engine, err) < 0 ? -1 : store_training_get(engine->store, id, row, err);
 
     if (rc == 0)
         return error_set(err, "training_not_found", "there is no training %lld", (long long)id);
-    if (rc < 0 || engine_open_ensemble(engine, row.ensemble, &ens, err) < 0 ||
+    if (rc < 0 || engine_open_ensemble(engine, row->ensemble, &ens, err) < 0 ||
         training_resize(engine, ens, ranks, by, err) < 0 || elastic_by_hand(engine, ens, ELASTIC_RANKS, err) < 0)
         return -1;
-    engine_settle(engine);
+    engine_settle_for(engine, ens, NULL, row);
     return 0;
 }

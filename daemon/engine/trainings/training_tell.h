@@ -1,4 +1,5 @@
-/* What the ranks of a training are told, through files: that no more samples come, and that they are to end. */
+/* The daemon's messages to the ranks of a training, through files: that no more samples come, and that they are to
+ * end. */
 #ifndef DAEMON_ENGINE_TRAININGS_TRAINING_TELL_H
 #define DAEMON_ENGINE_TRAININGS_TRAINING_TELL_H
 

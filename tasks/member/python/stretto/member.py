@@ -12,7 +12,7 @@ Leaving the block, also by sys.exit(0), waits until the training holds everythin
 exception does not, and the member then has not succeeded. A program that is not run under stretto still runs: the stream is
 then idle and sends nothing, and a line on stderr says so once.
 
-An array is copied once, in C with the interpreter lock released; that copy narrows float64 where the spec wants
+An array is copied once, in C with the interpreter lock released; that copy narrows float64 if the spec wants
 float32. An array that is not C-contiguous, or not of this machine's byte order, is copied once more before. With
 Field.lend() there is no copy.
 
@@ -83,7 +83,7 @@ def _environment_number(name):
 
 
 def _is_normal_exit(exception):
-    """Tell whether the exception ends the program with exit status 0, as sys.exit(0) does."""
+    """Return whether the exception ends the program with exit status 0, as sys.exit(0) does."""
     return isinstance(exception, SystemExit) and (exception.code is None or
                                                   isinstance(exception.code, int) and exception.code == 0)
 
@@ -133,7 +133,7 @@ class Field:
     def send(self, step, data):
         """Send one time step of the field: an array of the declared dtype and shape, which may be reused at once.
 
-        Where the first extent was declared as -1, the array may have any first extent.
+        If the first extent was declared as -1, the array may have any first extent.
         The call waits while the training's buffers are full, with the interpreter lock released. A step that is sent
         twice counts once.
         """
@@ -145,9 +145,9 @@ class Field:
     def lend(self, extent=None):
         """Return the field's next send buffer as an array to write into. Its contents are undefined.
 
-        Where the first extent was declared as -1, the array's first extent is `extent`.
+        If the first extent was declared as -1, the array's first extent is `extent`.
 
-        Where the declared dtype is the spec's, nothing is copied on the way to the network. The array is yours until
+        If the declared dtype is the spec's, nothing is copied on the way to the network. The array is yours until
         send_lent() or the end of the stream: after that it is read-only, and views of it that you have made must not
         be touched. Until then another call returns the same array; a call with another `extent` takes it back and
         returns another one.
@@ -193,9 +193,9 @@ class Member:
         except BaseException:
             self._finalizer()
             raise
-        #: False where the stream is idle: the program was not started by stretto, or its ensemble has no training.
+        #: False if the stream is idle: the program was not started by stretto, or its ensemble has no training.
         self.active = bool(self._calls.active(self._handle))
-        #: The member's ensemble, index, attempt and own seed; None where the program was not started by stretto.
+        #: The member's ensemble, index, attempt and own seed; None if the program was not started by stretto.
         self.ensemble = _environment_number("STRETTO_ENSEMBLE")
         self.index = _environment_number("STRETTO_MEMBER")
         self.attempt = _environment_number("STRETTO_ATTEMPT")
@@ -221,7 +221,7 @@ class Member:
         return self._handle
 
     def describe(self, name):
-        """Return the Description of a field in the spec, or None where the stream is idle."""
+        """Return the Description of a field in the spec, or None if the stream is idle."""
         dtype, ndim = ctypes.c_int(), ctypes.c_int()
         shape = (ctypes.c_int64 * _NDIM_MAX)()
         with self._lock:
@@ -275,19 +275,19 @@ class Member:
         return address.value
 
     def time_left(self):
-        """Return the seconds until the member's walltime ends; infinity where there is no limit."""
+        """Return the seconds until the member's walltime ends; infinity if there is no limit."""
         return self._calls.time_left(self._open_handle())
 
     def checkpoint_due(self, seconds=0.0):
-        """Tell whether it is time to leave a checkpoint and stop.
+        """Return whether it is time to leave a checkpoint and stop.
 
-        It is when less time is left than `seconds`, which the next step and a checkpoint after it need, or than the
-        spec's checkpoint.before. Where there is no limit it never is.
+        It is if less time is left than `seconds`, which the next step and a checkpoint after it need, or than the
+        spec's checkpoint.before. Without a limit it never is.
         """
         return bool(self._calls.checkpoint_due(self._open_handle(), seconds))
 
     def checkpointed(self, path, step):
-        """Tell that the file is a whole checkpoint, closed and in checkpoint_dir, that will not be written to again.
+        """Record a checkpoint: the file is whole, closed, in checkpoint_dir, and will not be written to again.
 
         From then on another attempt may go on from it: its `resume` is the path of the file. Older checkpoints may be
         removed. Send the steps that the checkpoint covers before the call, which waits until the training holds
@@ -299,7 +299,7 @@ class Member:
     def close(self):
         """Wait until the training holds everything that was sent, and tell it that this member has finished.
 
-        Raises StreamError where that fails; the member must then not report success.
+        Raises StreamError if that fails; the member must then not report success.
         """
         if not self._finalizer.alive:
             return

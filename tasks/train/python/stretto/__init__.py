@@ -1,6 +1,6 @@
 """stretto: training on the samples that an ensemble of simulations streams while it runs.
 
-stretto.metric() and stretto.progress() tell how far a member is, with or without a training (see stretto.metrics).
+stretto.metric() and stretto.progress() report how far a member is, with or without a training (see stretto.metrics).
 The simulation's end is here: stretto.open() gives a Member, which sends NumPy arrays (see stretto.member). The
 training's end is in stretto.train, which gives batches as NumPy arrays, and in stretto.torch, which gives tensors.
 """

@@ -1,8 +1,8 @@
 """Copies of a program's state in memory, which a thread writes as torch.save() would.
 
-torch.save() itself cannot do that behind a training: up to PyTorch 2.2 it holds the interpreter's lock while it writes
-a tensor, so that the training stands still all the same, in whatever thread it is called. So the archive is written
-here: the format is that of torch.save(), described in PyTorch's notes on serialization, and torch.load() reads it.
+torch.save() itself cannot do that behind a training. Up to PyTorch 2.2 it holds the interpreter's lock while it writes
+a tensor, so that the training stands still, whichever thread calls it. So the archive is written here: the format is
+that of torch.save(), described in PyTorch's notes on serialization, and torch.load() reads it.
 """
 
 import io
@@ -183,7 +183,7 @@ class Snapshots:
         return True
 
     def take(self, state):
-        """Copy the state. Returns a function that writes the copy to a path, or None where there is no memory for it.
+        """Copy the state. Returns a function that writes the copy to a path, or None if there is no memory for it.
 
         The next copy may be taken once that function has returned.
         """

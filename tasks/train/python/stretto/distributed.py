@@ -7,8 +7,8 @@
         rx.done()
 
 No launcher, address or port has to be given: the ranks meet in a file of their training's directory, which only its
-owner can read. The number of ranks that have really met is checked before anything is trained: with a launcher or an
-MPI that does not fit, each process would easily be a world of its own, and train alone with exit status 0.
+owner can read. The number of ranks that have really met is checked before anything is trained. With a launcher or an
+MPI that does not fit, each process could be a world of its own, and train alone with exit status 0.
 """
 
 import contextlib
@@ -59,7 +59,7 @@ def _store(path, patience):
 
 
 def _meet(store, rx, device):
-    """Wait for all ranks and return their names. Raises RuntimeError where one is missing or comes twice."""
+    """Wait for all ranks and return their names. Raises RuntimeError if one is missing or comes twice."""
     mine = _name(device)
     if store.add("claims-%d" % rx.rank, 1) != 1:
         other = json.loads(store.get("rank-%d" % rx.rank))
@@ -120,10 +120,10 @@ def _blaming_the_first(store, agreement):
 class _Agreement:
     """Makes all ranks decide the same, and serves those that have no more batches.
 
-    Ranks learn in step, so all of them ask equally often whether a checkpoint is due. One of them, the first of which is
-    rank 0, answers for all. It answers only some of their questions, and tells each time which is the next, so that a
-    file is read about twice a second and not with every batch. A rank that asks no more, and one that takes part in the
-    batches of others in join(), leaves the next answer to whoever asks first.
+    Ranks learn in step, so all of them ask equally often whether a checkpoint is due. One of them, the first of which
+    is rank 0, answers for all. It answers only some of their questions, and says each time which is the next. So a file
+    is read about twice a second, and not with every batch. A rank that asks no more, and one that takes part in the
+    batches of others in join(), leaves the next answer to the rank that asks first.
 
     A checkpoint is announced by the rank that begins it first. From then on a thread takes part for the ranks that have
     no more batches, whose program may wait for the others in join() or at the end of the process group.
@@ -276,7 +276,7 @@ class _Agreement:
                 news = self._look("news-%d" % (self._news + 1))
 
     def blame(self):
-        """Tell the first rank that has left the group, if there is one, that this one cannot go on without it."""
+        """Name the first rank that has left the group, if there is one, that this one cannot go on without it."""
         self._hear()
         for rank, (batches, how) in list(self._left.items())[:1]:
             self._tell(blamed=rank, why="rank %d ended %s, after %d batches, while rank %d went on: ranks have to end "
@@ -328,7 +328,7 @@ class _Agreement:
                 return
 
     def leave(self):
-        """Leave the group, once all ranks do. Raises RuntimeError where another one cannot go on without this one."""
+        """Leave the group, once all ranks do. Raises RuntimeError if another one cannot go on without this one."""
         self.stop()
         rx = self._rx
         self._tell(left=self._rank, batches=rx._drawn, how=rx._end)  # pylint: disable=protected-access
@@ -362,20 +362,19 @@ def _is_in_join():
 def process_group(rx, device="cpu", meet_within=datetime.timedelta(minutes=10), timeout=None):
     """Make PyTorch's default process group of all ranks of the training whose receiver is `rx`; with one rank, none.
 
-    `device` is the torch.device of the gradients: NCCL is used for CUDA where each rank has a GPU of its own, gloo
-    otherwise. Raises RuntimeError where not all ranks come within `meet_within` (timedelta), where one comes twice, or
-    where the group has another size.
-    `timeout` (timedelta) is how long one rank may keep the others waiting in a collective call, such as rank 0 while it
-    validates: by default 15 times the training's failure_after, and at least 5 minutes.
+    `device` is the torch.device of the gradients: NCCL is used for CUDA if each rank has a GPU of its own, gloo
+    otherwise. Raises RuntimeError if not all ranks come within `meet_within` (timedelta), if one comes twice, or if the
+    group has another size. `timeout` (timedelta) is how long one rank may keep the others waiting in a collective call,
+    such as rank 0 while it validates. The default is 15 times the training's failure_after, and at least 5 minutes.
 
-    Where a rank fails, its exception ends it at once; the others, whose collective calls fail because of that, are ended
-    by stretto, which names the first.
+    If a rank fails, its exception ends it at once. The collective calls of the others then fail, and stretto ends them
+    and names the first.
 
-    The end of the block waits for all ranks, so that none ends while another one needs it. All have to leave their loops
-    after the same number of batches, or in DistributedDataParallel's join(); where a rank leaves the block while another
-    one goes on, it raises RuntimeError. A rank that has left its loop takes its part in the checkpoints of the others.
-    One that sits in join() although there are more samples for it keeps all members waiting once its buffer is full: all
-    ranks get no more samples then.
+    The end of the block waits for all ranks, so that none ends while another one needs it. All have to leave their
+    loops after the same number of batches, or in DistributedDataParallel's join(). A rank that leaves the block while
+    another one goes on raises RuntimeError. A rank that has left its loop takes its part in the checkpoints of the
+    others. One that sits in join() although there are more samples for it keeps all members waiting once its buffer is
+    full: all ranks get no more samples then.
     """
     if rx.ranks == 1:
         yield

@@ -91,7 +91,7 @@ class _Ahead:
         return tensor.to(self._device, non_blocking=True)
 
     def learns(self):
-        """The program has told the GPU all that it wants done with its newest batch. Wait where it is too far ahead."""
+        """The program has told the GPU all that it wants done with its newest batch. Wait if it is too far ahead."""
         event = torch.cuda.Event(blocking=True)
         event.record(torch.cuda.current_stream(self._device))
         self._learnt.append(event)
@@ -230,29 +230,30 @@ class Checkpoints:
             ...
             checkpoints.step()
 
-    Where the training goes on from a checkpoint, making the object loads all of it, and the rank's random states: those of
-    PyTorch on the CPU and the current GPU, of NumPy and of Python. A rank that there was not before gets random states of
-    its own. A model in DistributedDataParallel is saved without it, so that another number of ranks can load it. What the keywords name is the same on all ranks, and rank 0 saves it, or another one
-    where rank 0 has no more batches: with DistributedDataParallel give the model that it wraps. What `own` (a dict) names differs from rank to rank, and each
-    rank saves its own. Call step() on all ranks after each batch. `batches` is the number of calls, counted on from the
-    checkpoint.
+    If the training goes on from a checkpoint, making the object loads all of it, and the rank's random states: those of
+    PyTorch on the CPU and the current GPU, of NumPy and of Python. A rank that there was not before gets random states
+    of its own. A model in DistributedDataParallel is saved without it, so that another number of ranks can load it. The
+    objects of the keywords are the same on all ranks. Rank 0 saves them, or another rank if rank 0 has no more batches.
+    With DistributedDataParallel give the model that it wraps. The objects of `own` (a dict) differ from rank to rank,
+    and each rank saves its own. Call step() on all ranks after each batch. `batches` is the number of calls, counted on
+    from the checkpoint.
 
-    Where there were more or fewer ranks before, what `own` names is divided anew if it has load_state_dicts(states): rank
-    r gets the states of the former ranks r, r + ranks, r + 2 ranks, …, which may be none. Without that method it loads the
-    state of the former rank of the same number, or of rank 0.
+    If there were more or fewer ranks before, the states of an object of `own` are divided again if it has
+    load_state_dicts(states): rank r gets those of the former ranks r, r + ranks, r + 2 ranks, …, perhaps none. Without
+    that method the object loads the state of the former rank of the same number, or of rank 0.
 
-    A checkpoint is saved only after a step of the optimiser, so that it lacks no gradient that was accumulated: what was
-    drawn since then is not learnt, and comes again in a training that goes on from the checkpoint. A step is seen where
-    one of the parts is an optimiser; where several are, any step counts. Otherwise, or with accumulate=N, every call, or
-    every N-th one, counts as one after a step. step(learnt=True) and step(learnt=False) say so for one batch. After the
-    loop, step once more if batches are left; rx.done() warns where it was not done.
+    A checkpoint is saved only after a step of the optimiser, so that it lacks no gradient that was accumulated. Samples
+    that were drawn since then are not learnt, and come again in a training that goes on from the checkpoint. A step is
+    seen if one of the parts is an optimiser; if several are, any step counts. Otherwise, or with accumulate=N, every
+    call, or every N-th one, counts as one after a step. step(learnt=True) and step(learnt=False) say so for one batch.
+    After the loop, step once more if batches are left; rx.done() warns if it was not done.
 
     The training waits only until all of it is copied in memory, and a thread writes the copy, in the format of
-    torch.save(). That takes as much memory on the host as the state is large, which is kept for the next copy; from the
-    first batch on where the spec's training.checkpoint has "every", so that it is ready when the first checkpoint is
-    due; with several ranks mostly on rank 0, which saves the model. background=False
-    does without: the training waits until torch.save() has written the state. So it does for the last checkpoint, after
-    which there are no more batches, with PyTorch before 1.13, and where there is no memory for the copy.
+    torch.save(). That takes as much memory on the host as the state is large, with several ranks mostly on rank 0,
+    which saves the model. The memory is kept for the next copy. If the spec's training.checkpoint has "every", it is
+    reserved from the first batch on, so that it is ready when the first checkpoint is due. With background=False the
+    training waits instead until torch.save() has written the state. It also waits for the last checkpoint, after which
+    there are no more batches, with PyTorch before 1.13, and if there is no memory for the copy.
     """
 
     # without a step of the optimiser for so many batches, it is taken to make its steps by itself

@@ -108,13 +108,13 @@ class Receiver:
         self.count = calls.count(handle)
         self.batch_size = calls.batch_size(handle)
         #: What the program saved in the checkpoint that this training goes on from, by the path of its file or directory,
-        #: its step, and how many ranks saved it; None where the training begins at the start. With another number of
+        #: its step, and how many ranks saved it; None if the training begins at the start. With another number of
         #: ranks, a batch of all of them together has another size, and the program may want another learning rate.
         path = calls.resume(handle)
         self.resume = None if path is None else os.fsdecode(path)
         self.resume_step = None if path is None else calls.resume_step(handle)
         self.resume_ranks = None if path is None else calls.resume_ranks(handle)
-        #: How often a checkpoint becomes due, in seconds; None where none does before the end of the time.
+        #: How often a checkpoint becomes due, in seconds; None if none does before the end of the time.
         self.checkpoint_every = calls.checkpoint_every_ms(handle) / 1000 or None
         self._due = NOT_DUE
         self._writer = None  # the thread that writes the newest checkpoint
@@ -167,7 +167,7 @@ class Receiver:
                                    for name, field in self.fields.items()})
 
     def shape_of(self, field):
-        """Return the shape of an array for a batch of this Field, with room for the largest samples where they vary."""
+        """Return the shape of an array for a batch of this Field, with room for the largest samples if they vary."""
         if field.max is None:
             return (self.batch_size,) + field.shape
         return (self.batch_size * field.max,) + field.shape[1:]
@@ -184,7 +184,7 @@ class Receiver:
         """Return the next batch, or None once reception is over and everything has been drawn.
 
         Waits for samples with the interpreter lock released. `into` is a Batch whose arrays (C-contiguous, of a full
-        batch) are overwritten and returned, as views where the last batch is shorter. Without it, new arrays are made.
+        batch) are overwritten and returned, as views if the last batch is shorter. Without it, new arrays are made.
         """
         batch = self._check(into) if into is not None else self.allocate()
         arrays = [batch.fields[name] for name in self.fields]
@@ -266,8 +266,8 @@ class Receiver:
     def report(self, member, value):
         """Report a value of a member, such as the loss of its samples; or one for each of several members, as arrays.
 
-        Of each member the daemon gets the mean of the values within a second, as a point of the member's metric "statistic",
-        by which lists of members are sorted and from which generators choose. Tensors are taken as well.
+        The daemon gets the mean of each member's values within a second, as a point of the member's metric "statistic".
+        Lists of members are sorted by it, and generators choose from it. Tensors are accepted as well.
         """
         members, values = (array.detach().cpu().numpy() if hasattr(array, "detach") else array for array in (member, value))
         members = numpy.asarray(members)
@@ -304,7 +304,7 @@ class Receiver:
 
     @property
     def unlearnt(self):
-        """The number of samples that were given out since learnt() was called; 0 where it never was."""
+        """The number of samples that were given out since learnt() was called; 0 if it never was."""
         return self._calls.unlearnt(self._open_handle())
 
     def checkpoint_due(self):
@@ -312,8 +312,8 @@ class Receiver:
 
         Times are those of the spec's training.checkpoint; without it, none is ever due. One that becomes due while this
         rank is still writing the one before is put off until that is written, but not the last one. The ranks of a
-        process group (stretto.distributed) get the same answer, if each asks as often as the others. Other programs with
-        several ranks let one rank ask, tell its answer to all, and give it to checkpoint().
+        process group (stretto.distributed) get the same answer, if each asks as often as the others. Other programs
+        with several ranks let one rank ask, send its answer to all, and give it to checkpoint().
         """
         due = self._calls.checkpoint_due(self._open_handle())
         self._due = due if self._agreement is None else self._agreement.of(due)
@@ -322,22 +322,21 @@ class Receiver:
     def checkpoint(self, save, step, due=None):
         """Save a checkpoint: what `save` writes, together with which samples were drawn before it.
 
-        `save(path)` writes the program's state (model, optimiser, random states) to that path, as a file or a directory;
-        it is called at once. With several ranks each saves the checkpoint of the same step, and ranks other than 0 may
-        give None for `save`. In a process group (stretto.distributed) a rank that has no more batches takes its part by
-        itself. Where that is rank 0, another one has to save the model: `leader` is its number when `save` is called.
-        `step` is the program's own count, which grows, also over the checkpoint that the training goes on from: where it
-        does not, the checkpoint gets the next number, and a warning says so. `due` is what checkpoint_due() said; it
-        need not be given where this rank has asked. The rest is written in the background, except for LAST: after that
-        there are no more batches, and done() reports that the training is to go on in another job.
+        `save(path)` writes the program's state (model, optimiser, random states) to that path, as a file or a
+        directory; it is called at once. With several ranks each saves the checkpoint of the same step, and ranks other
+        than 0 may give None for `save`. In a process group (stretto.distributed) a rank that has no more batches takes
+        its part by itself. If that is rank 0, another one has to save the model: `leader` is its number when `save` is
+        called. `step` is the program's own count, which grows, also over the checkpoint that the training goes on from.
+        If it does not, the checkpoint gets the next number, and a warning says so. `due` is what checkpoint_due() said;
+        it need not be given if this rank has asked. The rest is written in the background. After LAST, however, there
+        are no more batches, and done() reports that the training is to go on in another job.
 
         The training goes on sooner if `save` only copies the state in memory and returns a function that writes the
         copy. That is called without arguments in a thread of its own, and this method returns; stretto.torch does so.
         The checkpoint is of the moment at which `save` returned, and counts once it is whole. The next checkpoint(),
-        done() and close() wait for the thread. If the function raises, the program goes on: the logger "stretto" says
-        why this checkpoint is not saved (on standard error, unless the program has configured logging), and the one
-        before stays the newest. For LAST the function is called before this method returns, and what it raises is
-        raised.
+        done() and close() wait for the thread. If the function raises, the program goes on, and the checkpoint before
+        stays the newest. The logger "stretto" says why this one is not saved (on standard error, unless the program has
+        configured logging). For LAST the function is called before this method returns, and what it raises is raised.
 
         A training that goes on from the checkpoint never gets the samples again that were drawn before it, and gets all
         others, so the model must have learnt from every batch that was given out, or learnt() says from which. Raises what `save` raises, after which
@@ -425,12 +424,12 @@ class Receiver:
         self._on_wait = call
 
     def checkpoint_due_while_waiting(self, batches):
-        """Return as checkpoint_due(), to be asked in on_wait(): what is due then is saved there, or not before more samples
-        come.
+        """Return the same as checkpoint_due(), for on_wait(): a checkpoint that is due then is saved there, or not
+        before more samples come.
 
-        `batches` is the program's number of batches. With several ranks only the last checkpoint is ever due so. The ranks
-        of a process group (stretto.distributed) save it if all of them wait after the same number; where one is in the
-        middle of a batch, the others may have to take part in it. With several ranks and no such group none is.
+        `batches` is the program's number of batches. With several ranks only the last checkpoint is ever due there. The
+        ranks of a process group (stretto.distributed) save it if all of them wait after the same number; if one is in
+        the middle of a batch, the others may have to take part in it. With several ranks and no such group none is.
         """
         due = NOT_DUE if self.unfinished else self._calls.checkpoint_due(self._open_handle())
         if self.ranks == 1 or due == NOT_DUE:
@@ -449,13 +448,13 @@ class Receiver:
         self._calls.interrupt(self._open_handle())
 
     def done(self):
-        """Tell the daemon that this training has finished with success. Closing alone does not.
+        """Report to the daemon that this training has finished with success. Closing alone does not.
 
-        Before next_batch() has returned None this says that the training has learnt enough: once all ranks have said that
-        they are done, and have ended, members that still run are ended, no others are started, and the ensemble is
-        complete. A rank that says so early ends the stream of the others: they get what they hold, and then None.
+        Before next_batch() has returned None this says that the training has learnt enough. Once all ranks have said
+        that they are done, and have ended, members that still run are ended and no others are started. The ensemble is
+        then complete. A rank that says so early ends the stream of the others: they get what they hold, and then None.
 
-        Where it is unfinished, the daemon is told that instead."""
+        If it is unfinished, the call reports that instead."""
         self._before_done()
         if not self.unfinished and self.unlearnt > 0:
             logging.getLogger("stretto").warning(
