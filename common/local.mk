@@ -36,12 +36,10 @@ liburl_la_LIBADD = $(CURL_LIBS)
 
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_units tests/unit/test_jsonx tests/unit/test_common tests/unit/test_files \
-	tests/unit/test_heap tests/unit/test_log tests/unit/test_log_parts tests/unit/test_process tests/unit/test_safe_path \
+	tests/unit/test_heap tests/unit/test_log tests/unit/test_process tests/unit/test_safe_path \
 	tests/unit/test_text
 tests_unit_test_common_CFLAGS = $(unit_cflags)
 tests_unit_test_common_LDADD = $(unit_libs) -lpthread
-tests_unit_test_log_parts_CFLAGS = $(unit_cflags)
-tests_unit_test_log_parts_LDADD = $(unit_libs)
 tests_unit_test_process_CFLAGS = $(unit_cflags)
 tests_unit_test_process_LDADD = $(unit_libs)
 tests_unit_test_safe_path_CFLAGS = $(unit_cflags)

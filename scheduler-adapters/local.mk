@@ -164,10 +164,9 @@ unit_tests += tests/unit/test_resources tests/unit/test_alps tests/unit/test_alp
 	tests/unit/test_command \
 	tests/unit/test_batch tests/unit/test_batch_asked tests/unit/test_batch_gather tests/unit/test_batch_lines \
 	tests/unit/test_batch_orders tests/unit/test_batch_parts tests/unit/test_batch_refused \
-	tests/unit/test_pbs_orders tests/unit/test_pbs_rows tests/unit/test_pbs_talk \
-	tests/unit/test_oar_asked tests/unit/test_oar_course tests/unit/test_oar_orders tests/unit/test_oar_rows \
-	tests/unit/test_slurm_rows tests/unit/test_slurm_talk tests/unit/test_slurmrestd \
-	tests/unit/test_slurmrestd_talk \
+	tests/unit/test_pbs_rows tests/unit/test_pbs_talk \
+	tests/unit/test_oar_asked tests/unit/test_oar_rows \
+	tests/unit/test_slurm_rows tests/unit/test_slurmrestd tests/unit/test_slurmrestd_talk \
 	tests/unit/test_rest
 # What several programs share is compiled once.
 check_LTLIBRARIES += tests/unit/libharness.la tests/unit/libsite.la
@@ -206,8 +205,6 @@ tests_unit_test_batch_orders_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_batch_orders_LDADD = $(site_libs)
 tests_unit_test_batch_parts_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_batch_parts_LDADD = $(site_libs)
-tests_unit_test_pbs_orders_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
-tests_unit_test_pbs_orders_LDADD = $(site_libs)
 tests_unit_test_pbs_talk_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_pbs_talk_LDADD = $(site_libs)
 tests_unit_test_batch_refused_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
@@ -223,23 +220,13 @@ tests_unit_test_oar_rows_SOURCES = tests/unit/test_oar_rows.c scheduler-adapters
 tests_unit_test_oar_rows_CPPFLAGS = $(AM_CPPFLAGS) -I$(builddir)/include
 tests_unit_test_oar_rows_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_oar_rows_LDADD = libstretto-adapter.la $(unit_libs) $(UV_LIBS)
-tests_unit_test_oar_orders_SOURCES = tests/unit/test_oar_orders.c $(oar_la_SOURCES) tests/unit/unit.h
-tests_unit_test_oar_orders_CPPFLAGS = $(AM_CPPFLAGS) -I$(builddir)/include
-tests_unit_test_oar_orders_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
-tests_unit_test_oar_orders_LDADD = libstretto-adapter.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_oar_asked_SOURCES = tests/unit/test_oar_asked.c $(oar_la_SOURCES) tests/unit/unit.h
 tests_unit_test_oar_asked_CPPFLAGS = $(AM_CPPFLAGS) -I$(builddir)/include
 tests_unit_test_oar_asked_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_oar_asked_LDADD = tests/unit/libsite.la libstretto-adapter.la $(unit_libs) $(UV_LIBS)
-tests_unit_test_oar_course_SOURCES = tests/unit/test_oar_course.c $(oar_la_SOURCES) tests/unit/unit.h
-tests_unit_test_oar_course_CPPFLAGS = $(AM_CPPFLAGS) -I$(builddir)/include
-tests_unit_test_oar_course_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
-tests_unit_test_oar_course_LDADD = tests/unit/libsite.la libstretto-adapter.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_slurm_rows_SOURCES = tests/unit/test_slurm_rows.c tests/unit/unit.h
 tests_unit_test_slurm_rows_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_slurm_rows_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
-tests_unit_test_slurm_talk_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
-tests_unit_test_slurm_talk_LDADD = $(site_libs)
 tests_unit_test_slurmrestd_SOURCES = tests/unit/test_slurmrestd.c tests/unit/unit.h
 tests_unit_test_slurmrestd_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_slurmrestd_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)

@@ -124,8 +124,3 @@ int stepset_add_run(struct stepset *set, const struct stepset_run *run)
     e->bits |= run->bits;
     return added;
 }
-
-size_t stepset_bytes(const struct stepset *set)
-{
-    return set->size * sizeof *set->entry;
-}

@@ -36,7 +36,4 @@ size_t stepset_runs(const struct stepset *set);
 void stepset_copy(const struct stepset *set, struct stepset_run *runs);
 /* Adds all steps of a run. Returns how many of them were not in the set before; -1 if there is no memory. */
 int stepset_add_run(struct stepset *set, const struct stepset_run *run);
-
-/* Returns the bytes of memory that the set takes. */
-size_t stepset_bytes(const struct stepset *set);
 #endif

@@ -105,20 +105,10 @@ tests_unit_test_runner_left_CFLAGS = $(unit_cflags)
 tests_unit_test_runner_left_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write -Wl,--wrap=pthread_create \
 	-Wl,--wrap=control_nudge
 tests_unit_test_runner_left_LDADD = librunner.la libjobproto.la $(unit_libs)
-pilot_rig_sources = tests/unit/pilot_rig.c tests/unit/pilot_rig.h
-unit_tests += tests/unit/test_pilot
-tests_unit_test_pilot_SOURCES = tests/unit/test_pilot.c $(pilot_rig_sources)
-tests_unit_test_pilot_CFLAGS = $(unit_cflags)
-tests_unit_test_pilot_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=write -Wl,--wrap=fdatasync -Wl,--wrap=inotify_add_watch
-tests_unit_test_pilot_LDADD = librunner.la libjobproto.la libcommon.la $(unit_libs)
 unit_tests += tests/unit/test_pilot_time
 tests_unit_test_pilot_time_SOURCES = tests/unit/test_pilot_time.c
 tests_unit_test_pilot_time_CFLAGS = $(unit_cflags)
 tests_unit_test_pilot_time_LDADD = librunner.la libjobproto.la libcommon.la $(unit_libs)
-unit_tests += tests/unit/test_runlog
-tests_unit_test_runlog_SOURCES = tests/unit/test_runlog.c
-tests_unit_test_runlog_CFLAGS = $(unit_cflags)
-tests_unit_test_runlog_LDADD = librunner.la libcommon.la $(unit_libs)
 unit_tests += tests/unit/test_launched_copies
 tests_unit_test_launched_copies_SOURCES = tests/unit/test_launched_copies.c
 tests_unit_test_launched_copies_CFLAGS = $(unit_cflags)

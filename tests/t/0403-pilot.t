@@ -75,6 +75,11 @@ kill -CONT "$pilot"
 ok "what becomes of jobs that were cancelled before it looked is told" wait_for 60 '[ "$(grep -cE "\"what\":\"(return|start)\".*-c[0-9]+\"" pilot/node0/journal.jsonl)" = 30 ]'
 is "$(grep -c "\"what\":\"start\".*-c[0-9]*\"" pilot/node0/journal.jsonl)" 0 "none of them is started"
 
+job last 900 3600 "trap 'exit 0' TERM; touch up; while :; do sleep 0.1; done"
+job waits 900 1 'true'
+ok "a job runs, and another one waits" wait_for 60 '[ -e last/7.0/up ]'
 kill -TERM "$pilot"
 wait "$pilot"; is $? 0 "the pilot ends"
+is "$(jq -r .outcome last/7.0/exit.json) $(said last '"end"') $(said waits '"return"')" "cancelled 1 1" "after the job that runs, and gives back the one that waits"
+is "$(tail -n 1 pilot/node0/journal.jsonl | jq -r '"\(.what) \(.why)"')" "over told to end" "which it says last"
 done_testing

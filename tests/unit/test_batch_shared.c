@@ -1,10 +1,9 @@
-/* What all batch adapters do alike: which jobs may be one array, how often one is sent, what they remember of jobs that
- * the batch system lists no more, orders that come while another is under way, and rows of listings. */
+/* What all batch adapters do alike: which jobs may be one array, what they remember of jobs that the batch system lists
+ * no more, orders that come while another is under way, and rows of listings. */
 #include "scheduler-adapters/batch.h"
 #include "tests/unit/adapter_named.h"
 #include "tests/unit/batch_site.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,26 +92,6 @@ static void tasks_are_known_by_their_numbers(void **state)
         assert_int_equal(n, cases[i].is_array ? 1 : 2);
         site_end();
     }
-}
-
-/* A few at once, and no more than one in the time that they are gathered. */
-static void bursts_come_to_an_end(void **state)
-{
-    struct told told;
-
-    json_object_set_new(site.config, "gather", json_string("1h"));
-    begin("slurm");
-    for (int i = 0; i < 5; i++) {
-        site_submit(site_job(&site_plain), i, &told);
-        assert_true(uv_timer_get_due_in(&site.a->gathering.timer) < HOUR_MS / 2);
-        site_until(&told, 1);
-    }
-    site_submit(site_job(&site_plain), 6, &told);
-    assert_true(uv_timer_get_due_in(&site.a->gathering.timer) > HOUR_MS / 2);
-    site_end();
-    site_until(&told, 1);
-    assert_int_equal(told.answer, ADAPTER_UNSURE);
-    assert_int_equal(site_count_asked("sbatch"), 5);
 }
 
 /* The daemon may have missed the id, as after a lost answer, which the adapter still has. */
@@ -222,34 +201,6 @@ static void orders_that_come_meanwhile_share_the_next_listing(void **state)
     assert_int_equal(site_count_asked("scancel"), 3);
 }
 
-/* One command tells both. */
-static void those_who_need_the_same_wait_for_it_together(void **state)
-{
-    const struct site_known jobs[] = {{2, "8", 1}, {3, "9", 1}};
-    struct told sent, polled[2];
-
-    json_object_set_new(site.config, "timeout", json_string("10m"));
-    begin("slurm");
-    list("");
-    site_command("sacct", "echo 'st-0-2|8|FAILED|100|120|n1|n1|None'; echo 'st-0-3|9|FAILED|100|120|n1|n1|None'");
-    site_command("scontrol",
-                 "while [ ! -e go ]; do pause; done; echo 'AccountingStorageType = accounting_storage/slurmdbd'");
-    site_submit(site_job(&site_plain), 1, &sent);
-    for (int i = 0; i < 2; i++) {
-        site_poll(&jobs[i], 1, &polled[i]);
-        TEST_UNTIL(site_count_asked("squeue") == (unsigned)i + 1 && site.a->looks.under_way == NULL,
-                   uv_run(&site.loop, UV_RUN_ONCE));
-    }
-    assert_int_equal(polled[0].answers + polled[1].answers, 0);
-    site_put("go", "", 0600);
-    site_until(&sent, 1);
-    for (int i = 0; i < 2; i++) {
-        site_until(&polled[i], 1);
-        assert_int_equal(polled[i].statuses[0].state, ADAPTER_JOB_ENDED);
-    }
-    assert_int_equal(site_count_asked("scontrol"), 1);
-}
-
 /* --- rows, without a batch system */
 
 static struct batch_row *add_row(struct batch_rows *rows, const char *name, const char *id, enum batch_phase phase)
@@ -261,145 +212,6 @@ static struct batch_row *add_row(struct batch_rows *rows, const char *name, cons
     row->id = batch_rows_keep(rows, id, strlen(id));
     row->phase = phase;
     return row;
-}
-
-static void texts_of_rows_are_kept_and_dropped(void **state)
-{
-    struct batch_rows rows = {0};
-    char name[40], *large = calloc(200001, 1);
-    size_t n;
-
-    memset(large, 'x', 200000);
-    for (int i = 0; i < 5000; i++) { /* of which every third is dropped, also where its text was the first of a block */
-        snprintf(name, sizeof name, "job-%05d", i);
-        add_row(&rows, name, "id", BATCH_RUNS)->reason = batch_rows_keep(&rows, large, i % 700 == 3 ? 200000 : 100);
-        if (i % 3 == 0)
-            batch_rows_drop(&rows);
-    }
-    batch_rows_sort(&rows);
-    for (int i = 0; i < 5000; i++) {
-        const struct batch_row *row;
-
-        snprintf(name, sizeof name, "job-%05d", i);
-        row = batch_rows_find(&rows, name, &n);
-        assert_int_equal(n, i % 3 != 0);
-        if (i % 3 != 0) {
-            assert_string_equal(row->name, name);
-            assert_int_equal(strlen(row->reason), i % 700 == 3 ? 200000 : 100);
-        } else {
-            assert_null(row);
-        }
-    }
-    assert_int_equal(rows.n, 5000 - 1667);
-    batch_rows_free(&rows);
-    assert_true(rows.n == 0 && rows.row == NULL && rows.texts == NULL);
-    free(large);
-}
-
-static void ids_of(const char *id, const char *indices, char *out)
-{
-    struct batch_rows rows = {0};
-    struct batch_row *row = add_row(&rows, "a", id, BATCH_RUNS);
-
-    row->indices = indices;
-    row->submitted = 5;
-    batch_rows_expand(&rows);
-    out[0] = '\0';
-    for (size_t i = 0; i < rows.n; i++) {
-        assert_true(rows.row[i].phase == BATCH_WAITS && rows.row[i].submitted == 5 && rows.row[i].place == i);
-        sprintf(out + strlen(out), "%s%s", i > 0 ? " " : "", rows.row[i].id);
-    }
-    batch_rows_free(&rows);
-}
-
-static void waiting_tasks_are_rows(void **state)
-{
-    static const struct {
-        const char *id, *indices, *ids;
-    } cases[] = {
-        {"7[].server", "3", "7[3].server"},
-        {"7[].server", "3-5", "7[3].server 7[4].server 7[5].server"},
-        {"7_", "3-5,9", "7_3 7_4 7_5 7_9"},
-        {"7_", "0-9:4", "7_0 7_4 7_8"},
-        {"7_", "0-8:4, 11", "7_0 7_4 7_8 7_11"},
-        {"7_", "", ""},
-        {"7_", "-", ""},
-        {"7_", "5-3", ""},
-        {"7_", "3-5:0", ""},
-        {"7", "3", ""},
-        {"7_", "100000", "7_100000"},
-        {"7_", "99999-100001", ""},
-        {"7_", "1,x", "7_1"},
-    };
-    char ids[200];
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        ids_of(cases[i].id, cases[i].indices, ids);
-        if (strcmp(ids, cases[i].ids) != 0)
-            fail_msg("case %zu: %s", i, ids);
-    }
-}
-
-/* Of one name: what runs, what waits, what is over; there those first that say most. */
-static void rows_are_sorted_by_what_they_say(void **state)
-{
-    static const struct {
-        const char *name, *id;
-        enum batch_phase phase;
-        int64_t submitted;
-        const char *place; /* where it comes */
-    } cases[] = {
-        {"b", "9", BATCH_RUNS, 9, "5"},   {"a", "5", BATCH_OVER, 3, "4"}, {"a", "4", BATCH_OVER, 7, "3"}, {"a", "113", BATCH_WAITS, 5, "2"},
-        {"a", "12", BATCH_WAITS, 5, "1"}, {"a", "80", BATCH_RUNS, 9, "0"}, {"b", "1", BATCH_WAITS, 4, "6"}, {"b", "2", BATCH_WAITS, 5, "7"},
-        {"c", "1", BATCH_OVER, 4, "9"},   {"c", "1", BATCH_OVER, 4, "8"}, /* the later one of a list */
-    };
-    struct batch_rows rows = {0};
-    size_t n;
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct batch_row *row = add_row(&rows, cases[i].name, cases[i].id, cases[i].phase);
-
-        row->submitted = cases[i].submitted;
-        row->state = cases[i].place;
-    }
-    batch_rows_sort(&rows);
-    for (size_t i = 0; i < rows.n; i++)
-        assert_int_equal(atoi(rows.row[i].state), i);
-    assert_ptr_equal(batch_rows_find(&rows, "a", &n), &rows.row[0]);
-    assert_int_equal(n, 5);
-    assert_ptr_equal(batch_rows_find(&rows, "c", &n), &rows.row[8]);
-    assert_int_equal(n, 2);
-    assert_null(batch_rows_find(&rows, "", &n));
-    assert_null(batch_rows_find(&rows, "d", &n));
-    assert_int_equal(n, 0);
-    batch_rows_free(&rows);
-}
-
-static void tasks_have_the_names_of_their_jobs(void **state)
-{
-    static const struct {
-        const char *label, *id;
-        int64_t task;
-        const char *name;
-    } cases[] = {
-        {"st-1-7+", "20_3", -1, "st-1-10"},  {"st-1-7+", "20[3].server", -1, "st-1-10"}, {"st-1-7+", "20_", -1, "given"},
-        {"st-1-7+", "20", 5, "st-1-12"},     {"st-1-7+", "20", 0, "st-1-7"},             {"st-1-7", "20_3", -1, "given"},
-        {"7+", "20_3", -1, "10"},            {"st+", "20_3", -1, "st3"},                 {"", "20_3", -1, "given"},
-        {"st-1-7+", "20", -1, "given"},      {"st-1-7+", "20_[1-3]", -1, "given"},       {"st-1-99+", "20_1", -1, "st-1-100"},
-        {"st-1-2147483648+", "20_2", -1, "st-1-2147483650"},
-    };
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct batch_rows rows = {0};
-        struct batch_row *row = add_row(&rows, "given", cases[i].id, BATCH_RUNS);
-
-        row->label = cases[i].label;
-        row->task = cases[i].task;
-        batch_rows_sort(&rows);
-        if (strcmp(rows.row[0].name, cases[i].name) != 0)
-            fail_msg("case %zu: %s", i, rows.row[0].name);
-        batch_rows_free(&rows);
-    }
 }
 
 /* A guess counts unless the same id is there for certain, under its name. */
@@ -464,16 +276,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(tasks_are_known_by_their_numbers),
-        CASE(bursts_come_to_an_end),
         CASE(a_job_is_asked_about_by_the_id_that_it_got),
         CASE(records_are_asked_for_what_is_not_listed),
         CASE(one_that_was_taken_out_has_not_begun),
         CASE(orders_that_come_meanwhile_share_the_next_listing),
-        CASE(those_who_need_the_same_wait_for_it_together),
-        cmocka_unit_test(texts_of_rows_are_kept_and_dropped),
-        cmocka_unit_test(waiting_tasks_are_rows),
-        cmocka_unit_test(rows_are_sorted_by_what_they_say),
-        cmocka_unit_test(tasks_have_the_names_of_their_jobs),
         cmocka_unit_test(guesses_are_needless_where_it_is_known),
         cmocka_unit_test(texts_are_cleaned),
     };

@@ -274,23 +274,6 @@ static void nothing_is_gone_on_from_after_steps_were_found_missing(void **state)
     assert_string_equal(newest(&all), "a-3");
 }
 
-static void accounts_go_with_the_records(void **state)
-{
-    struct held_file *one = open_stream(1, 1, 1), *two = open_stream(2, 2, 1);
-
-    write_file("a-1", "one");
-    record("a-1", 1);
-    write_file("a-2", "two");
-    record("a-2", 2);
-    held_destroy(one);
-    held_destroy(two);
-    retain(2);
-    assert_true(there(".stretto/stream-7-1-0000000000000001"));
-    retain(1);
-    assert_false(there(".stretto/stream-7-1-0000000000000001"));
-    assert_string_equal(newest(&all), "a-2");
-}
-
 /* How much was sent cannot be told on this host while the stream is open there. */
 static void a_stream_of_another_host_is_believed_when_it_is_closed(void **state)
 {
@@ -540,7 +523,6 @@ int main(void)
         TEST(every_stream_of_an_attempt_counts_and_no_other),
         TEST(what_other_ranks_held_does_not_count),
         TEST(nothing_is_gone_on_from_after_steps_were_found_missing),
-        TEST(accounts_go_with_the_records),
         TEST(a_stream_of_another_host_is_believed_when_it_is_closed),
         TEST(broken_records_are_passed_over),
         TEST(records_of_files_elsewhere_are_passed_over),

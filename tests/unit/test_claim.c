@@ -91,18 +91,6 @@ static void a_claim_says_who_has_the_job(void **state)
     assert_true(claim.tmpdir[0] == '\0' && claim.gpus[0] == '\0');
 }
 
-static void each_rank_has_a_claim_of_its_own(void **state)
-{
-    json_t *json;
-
-    assert_int_equal(claim_make_rank(dir, 12, "42", "/tmp/t", &err), 0);
-    json = read_json("claim-12.json");
-    assert_string_equal(text_of(json, "application"), "42");
-    assert_string_equal(text_of(json, "tmpdir"), "/tmp/t");
-    assert_int_equal(json_integer_value(json_object_get(json, "pid")), getpid());
-    json_decref(json);
-}
-
 static void put(const char *name, const char *text)
 {
     assert_int_equal(file_write_whole(in_dir(name), text, strlen(text), 0600, &err), 0);
@@ -198,27 +186,6 @@ static void a_claim_lives_as_long_as_its_process(void **state)
     assert_false(claim_alive(&claim));
 }
 
-static void temporary_directories_have_names_of_their_own(void **state)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
-    char name[64], place[80];
-    bool seen[256] = {false};
-
-    assert_int_equal(setenv("TMPDIR", dir, 1), 0);
-    for (int i = 0; i < 300; i++) {
-        assert_int_equal(job_tmpdir_name(name, sizeof name, &err), 0);
-        assert_int_equal(strlen(name), strlen(dir) + strlen("/stretto-job-XXXXXX"));
-        snprintf(place, sizeof place, "%s/stretto-job-", dir);
-        assert_memory_equal(name, place, strlen(place));
-        assert_int_equal(strspn(name + strlen(place), letters), 6);
-        for (const char *c = name + strlen(place); *c; c++)
-            seen[(unsigned char)*c] = true;
-    }
-    for (const char *c = letters; *c; c++)
-        assert_true(seen[(unsigned char)*c]); /* of 1800 letters */
-    unsetenv("TMPDIR");
-}
-
 /* A claim could name any directory. */
 static void only_a_job_s_own_directory_is_removed(void **state)
 {
@@ -267,28 +234,6 @@ static struct exitrec record(void)
     strcpy(rec.job, "st-1-2");
     strcpy(rec.id, "7.123");
     return rec;
-}
-
-static void every_outcome_has_a_name(void **state)
-{
-    static const char *const names[] = {NULL, "succeeded", "failed", "timeout", "cancelled", "diverged", "lost", "reached"};
-
-    for (int i = ATTEMPT_SUCCEEDED; i <= ATTEMPT_REACHED; i++) {
-        if (i == ATTEMPT_LOST) /* its runner cannot write that */
-            continue;
-        struct exitrec rec = record(), back;
-        json_t *json;
-
-        rec.end.outcome = (enum attempt_outcome)i;
-        rec.end.exit_code = 0;
-        assert_string_equal(attempt_outcome_name(rec.end.outcome), names[i]);
-        json = exitrec_json(&rec);
-        assert_string_equal(text_of(json, "outcome"), names[i]);
-        assert_int_equal(exitrec_parse(json, &back, &err), 0);
-        assert_int_equal(back.end.outcome, i);
-        assert_int_equal(back.end.exit_code, 0);
-        json_decref(json);
-    }
 }
 
 /* With one key changed. */
@@ -376,35 +321,6 @@ static void success_needs_the_exit_status_0(void **state)
         }
 }
 
-static void a_record_borrows_nothing_from_a_file(void **state)
-{
-    json_t *list = json_array();
-    struct exitrec rec = record(), back;
-    struct job_ended ended;
-
-    rec.end.checkpoints = rec.end.artefacts = list;
-    assert_int_equal(exitrec_write(in_dir("exit.json"), &rec, &err), 0);
-    assert_int_equal(exitrec_read(in_dir("exit.json"), &back, &err), 0);
-    assert_true(back.end.checkpoints == NULL && back.end.resumed == NULL && back.end.artefacts == NULL);
-    assert_int_equal(exitrec_write("/nowhere/at/all", &rec, &err), -1);
-    assert_int_equal(errno, ENOENT);
-    json_decref(list);
-    assert_int_equal(job_ended_read(in_dir("none.json"), &ended, &err), -1);
-    assert_int_equal(errno, ENOENT);
-    assert_int_equal(job_ended_write("/nowhere/at/all", &(struct job_ended){.time = 1}, &err), -1);
-    assert_int_equal(errno, ENOENT);
-    put("ended.json", "{\"version\": 1}");
-    assert_int_equal(job_ended_read(in_dir("ended.json"), &ended, &err), 0);
-    assert_true(ended.time == 0 && ended.reason[0] == '\0');
-    put("ended.json", "{\"version\": 2}");
-    assert_int_equal(job_ended_read(in_dir("ended.json"), &ended, &err), -1);
-    assert_int_equal(errno, EBADMSG);
-    put("ended.json", "{\"version\": 1, \"time\": \"1\"}");
-    assert_int_equal(job_ended_read(in_dir("ended.json"), &ended, &err), -1);
-    put("ended.json", "{\"version\": 1, \"reason\": 1}");
-    assert_int_equal(job_ended_read(in_dir("ended.json"), &ended, &err), -1);
-}
-
 static void every_message_says_what_it_is_about(void **state)
 {
     static const char *const names[] = {"claim", "exit", "ended", "status", "metrics", "done", "endpoint"};
@@ -461,23 +377,6 @@ static bool next_is(int fd, const char *job, enum control_what what)
            message.what == what;
 }
 
-static void nudges_arrive_in_order(void **state)
-{
-    struct sockaddr_un address;
-    size_t longest = sizeof address.sun_path - 1;
-
-    for (int longer = 0; longer < 2; longer++) {
-        int fd = listen_at(&address, longer ? longest : 0);
-
-        for (int i = 0; i < 5; i++)
-            control_nudge(address.sun_path, "st-1-2", i == 4 ? CONTROL_DONE : CONTROL_EXIT);
-        for (int i = 0; i < 5; i++)
-            assert_true(next_is(fd, "st-1-2", i == 4 ? CONTROL_DONE : CONTROL_EXIT));
-        assert_int_equal(recv(fd, &address, 1, 0), -1);
-        close(fd);
-    }
-}
-
 /* A daemon that does not read costs its runners nothing but nudges: its queue fills up, and has room again later. */
 static void a_full_queue_is_not_waited_for(void **state)
 {
@@ -522,18 +421,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_DIR(a_claim_says_who_has_the_job),
-        WITH_DIR(each_rank_has_a_claim_of_its_own),
         WITH_DIR(claims_without_what_they_need_are_none),
         WITH_DIR(long_texts_of_a_claim_are_cut),
         WITH_DIR(a_claim_lives_as_long_as_its_process),
-        WITH_DIR(temporary_directories_have_names_of_their_own),
         WITH_DIR(only_a_job_s_own_directory_is_removed),
-        cmocka_unit_test(every_outcome_has_a_name),
         cmocka_unit_test(exit_records_are_checked_key_by_key),
         cmocka_unit_test(success_needs_the_exit_status_0),
-        WITH_DIR(a_record_borrows_nothing_from_a_file),
         cmocka_unit_test(every_message_says_what_it_is_about),
-        WITH_DIR(nudges_arrive_in_order),
         WITH_DIR(a_full_queue_is_not_waited_for),
         WITH_DIR(without_a_daemon_a_nudge_does_nothing),
     };

@@ -29,22 +29,6 @@ static void test_token_stays_here(void **state)
     client_destroy(client);
 }
 
-static void test_ref(void **state)
-{
-    static const char *const wrong[] = {"", "0", "x", "7.", "7.x", "-7", "7.-1", "7 ", "7.1.2", " 7",
-                                        "99999999999999999999", "7.trainings"};
-    struct ref ref;
-
-    assert_int_equal(ref_parse("7", &ref), 0);
-    assert_true(ref.ensemble == 7 && ref.index == -1 && !ref.training);
-    assert_int_equal(ref_parse("7.0", &ref), 0);
-    assert_true(ref.ensemble == 7 && ref.index == 0);
-    assert_int_equal(ref_parse("7.training", &ref), 0);
-    assert_true(ref.training);
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_int_equal(ref_parse(wrong[i], &ref), -1);
-}
-
 static void test_render(void **state)
 {
     char buf[RENDER_SIZE], *text = render_text("a\x1b[31m\nb\xc2\x9b" "c \xc3\xa9");
@@ -92,30 +76,6 @@ static void test_harmless(void **state)
         assert_string_equal(got, wanted);
         free(got);
     }
-}
-
-/* By the clock of this machine, whose noon it is here, so that a second more or less is of the same day. */
-static void test_sentence(void **state)
-{
-    time_t now = time(NULL);
-    char zone[16], buf[RENDER_SIZE], iso[32], *text;
-
-    snprintf(zone, sizeof zone, "XYZ%d", gmtime(&now)->tm_hour - 12);
-    setenv("TZ", zone, 1);
-    tzset();
-    strftime(iso, sizeof iso, "%Y-%m-%dT%H:%M:%S.500Z", gmtime(&now));
-    assert_memory_equal(render_moment(buf, iso), "12:", 3);
-    assert_string_equal(buf + 5, strstr(buf, " (")); /* the minute, and no day */
-    setenv("TZ", "XYZ-5", 1);
-    tzset();
-    text = render_sentence("since 2001-02-03T23:05:06.789Z: not 2001-02-03, 2001-02-03T23:05\x1b or 2001-02-03T23:05:06.789z");
-    assert_memory_equal(text, "since 2001-02-04 04:05 (", 24);
-    assert_string_equal(strchr(text, ')'), "): not 2001-02-03, 2001-02-03T23:05  or 2001-02-03T23:05:06.789z");
-    assert_non_null(strstr(text, " d ago)"));
-    free(text);
-    assert_string_equal(render_moment(buf, "soon"), "soon");
-    unsetenv("TZ");
-    tzset();
 }
 
 /* In a locale that knows how wide characters are, and in one that knows nothing. */
@@ -177,96 +137,12 @@ static void test_characters(void **state)
     }
 }
 
-static json_t *ensemble_of(const char *state, int succeeded, int failed, const char *training)
-{
-    json_t *ensemble = json_pack("{s:i, s:s, s:s, s:i, s:{s:i, s:i, s:i}}", "id", 7, "name", "heat", "state", state,
-                                 "count", 10, "members", "succeeded", succeeded, "failed", failed, "running",
-                                 10 - succeeded - failed);
-
-    if (training)
-        json_object_set_new(ensemble, "training", json_pack("{s:s}", "state", training));
-    return ensemble;
-}
-
-static void test_success(void **state)
-{
-    static const struct {
-        const char *state;
-        int succeeded, failed;
-        const char *training;
-        bool ended, success;
-    } cases[] = {
-        {"complete", 10, 0, NULL, true, true},       {"complete", 10, 0, "done", true, true},
-        {"complete", 10, 0, "failed", true, false},  {"complete", 9, 1, "done", true, false},
-        {"cancelled", 10, 0, "done", true, false},   {"running", 10, 0, "running", false, false},
-        {"paused", 3, 0, NULL, false, false},        {"cancelled", 3, 0, NULL, false, false},
-        {"cancelled", 10, 0, "running", false, false}, {"cancelled", 10, 0, "submitted", false, false},
-        {"cancelled", 10, 0, "pending", false, false}, {"cancelled", 10, 0, "cancelled", true, false},
-    };
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        json_t *ensemble = ensemble_of(cases[i].state, cases[i].succeeded, cases[i].failed, cases[i].training);
-
-        assert_int_equal(ensemble_ended(ensemble), cases[i].ended);
-        assert_int_equal(ensemble_succeeded(ensemble), cases[i].success);
-        json_decref(ensemble);
-    }
-}
-
-static json_t *training_with_nan(void)
-{
-    json_t *ensemble = ensemble_of("running", 5, 1, "running"), *training = json_object_get(ensemble, "training");
-
-    json_object_set_new(training, "samples_per_second", json_real(850));
-    json_object_set_new(training, "metrics", json_pack("{s:n, s:f}", "train_loss", "validation_loss", 0.25));
-    return ensemble;
-}
-
-/* JSON has no NaN: a metric that is not finite is null there, and not "-", which means that there is no value yet. */
-static void test_metric_that_is_not_finite(void **state)
-{
-    json_t *ensemble = training_with_nan();
-    char *line = progress_line(ensemble, 0), *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-
-    assert_non_null(strstr(line, ", loss not finite, validation 0.25"));
-    report_status(ensemble, out);
-    fclose(out);
-    assert_non_null(strstr(text, "train_loss not finite\n"));
-    free(text);
-    free(line);
-    json_decref(ensemble);
-}
-
-/* `wait` and `status` tell the same figure in the same words. */
-static void test_one_rate(void **state)
-{
-    json_t *ensemble = training_with_nan();
-    char *line = progress_line(ensemble, 0), *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-
-    assert_non_null(strstr(line, " 850 samples/s"));
-    report_status(ensemble, out);
-    fclose(out);
-    assert_non_null(strstr(text, " 850 samples/s"));
-    free(text);
-    free(line);
-    json_decref(ensemble);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_token_stays_here),
-        cmocka_unit_test(test_ref),
-        cmocka_unit_test(test_success),
-        cmocka_unit_test(test_sentence),
         cmocka_unit_test(test_render),
         cmocka_unit_test(test_harmless),
-        cmocka_unit_test(test_metric_that_is_not_finite),
-        cmocka_unit_test(test_one_rate),
         cmocka_unit_test(test_widths),
         cmocka_unit_test(test_characters),
     };

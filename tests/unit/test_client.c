@@ -277,46 +277,6 @@ static void test_text_is_passed_on(void **state)
     server_stop(&server);
 }
 
-static void test_text_that_cannot_be_written(void **state)
-{
-    struct server server = {.answers = {ANSWER("200 OK", "text/plain", "3", "abc")}};
-    struct error err;
-    struct client *client;
-    int64_t n;
-    int rc;
-
-    server_start(&server);
-    client = client_create(server.url, NULL, &err);
-    free(read_to(client, false, true, &n, &rc, &err));
-    assert_int_equal(rc, -1);
-    assert_string_equal(err.code, CLIENT_BAD_ANSWER);
-    client_destroy(client);
-    server_stop(&server);
-}
-
-static void test_methods(void **state)
-{
-    struct server server = {.answers = {ANSWER("200 OK", "application/json", "2", "{}"), ANSWER("200 OK", "application/json", "2", "{}"),
-                                        ANSWER("200 OK", "application/json", "2", "{}"), ANSWER("503 No", "text/plain", "2", "No")}};
-    struct error err;
-    struct client *client;
-
-    server_start(&server);
-    client = client_create(server.url, "secret", &err);
-    assert_int_equal(client_delete(client, "/a", NULL, NULL, &err), 0);
-    assert_int_equal(client_post(client, "/b", NULL, NULL, NULL, &err), 0);
-    assert_int_equal(client_get(client, "/c", NULL, NULL, &err), 0);
-    assert_int_equal(client_get(client, "/d", NULL, NULL, &err), -1);
-    assert_string_equal(err.code, CLIENT_NO_DAEMON); /* it is not ready, and so on */
-    assert_memory_equal(server.requests[0], "DELETE /a ", 10);
-    assert_memory_equal(server.requests[1], "POST /b ", 8);
-    assert_memory_equal(server.requests[2], "GET /c ", 7);
-    assert_non_null(strstr(server.requests[0], "Authorization: Bearer secret\r\n"));
-    assert_null(strstr(server.requests[2], "Idempotency-Key"));
-    client_destroy(client);
-    server_stop(&server);
-}
-
 static void test_interrupt_while_little_comes(void **state)
 {
     struct server server = {.answers = {slow}};
@@ -374,8 +334,6 @@ int main(void)
         cmocka_unit_test(test_connection_closed_at_once_is_made_again),
         cmocka_unit_test(test_hurry),
         cmocka_unit_test(test_text_is_passed_on),
-        cmocka_unit_test(test_text_that_cannot_be_written),
-        cmocka_unit_test(test_methods),
         cmocka_unit_test(test_interrupt_while_little_comes),
         cmocka_unit_test(test_watching_outlasts_a_busy_daemon),
     };

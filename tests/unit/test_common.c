@@ -47,22 +47,6 @@ static void an_error_has_its_code_its_place_and_its_words(void **state)
     assert_string_equal(err.text, "cannot write /x: No space left on device");
 }
 
-static void an_error_is_cut_where_there_is_no_room(void **state)
-{
-    struct error err;
-    char longest[4096];
-
-    memset(longest, 'y', sizeof longest);
-    longest[sizeof longest - 1] = '\0';
-    errno = ENOENT;
-    assert_int_equal(error_errno(&err, longest, "%s", longest), -1);
-    assert_int_equal(strlen(err.text), sizeof err.text - 1);
-    assert_int_equal(strlen(err.code), sizeof err.code - 1);
-    assert_int_equal(error_at(&err, "c", longest, "short"), -1);
-    assert_int_equal(strlen(err.pointer), sizeof err.pointer - 1);
-    assert_string_equal(err.text, "short");
-}
-
 /* By a real sh. */
 static void a_shell_reads_one_word(void **state)
 {
@@ -116,45 +100,6 @@ static void a_thread_of_a_library_takes_no_signals(void **state)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static int64_t ns_of(struct timespec t)
-{
-    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-
-static void a_moment_is_so_far_away(void **state)
-{
-    static const int64_t pauses[] = {0, 1, 999, 1000, 1001, 86400999};
-
-    for (size_t i = 0; i < sizeof pauses / sizeof *pauses; i++)
-        for (int n = 0; n < 2000; n++) { /* wherever in its second it is asked for */
-            struct timespec before, then, after;
-
-            clock_gettime(CLOCK_MONOTONIC, &before);
-            then = thread_moment(pauses[i]);
-            clock_gettime(CLOCK_MONOTONIC, &after);
-            assert_true(then.tv_nsec >= 0 && then.tv_nsec < 1000000000);
-            assert_true(ns_of(then) >= ns_of(before) + pauses[i] * 1000000);
-            assert_true(ns_of(then) <= ns_of(after) + pauses[i] * 1000000);
-        }
-}
-
-/* A moment of the same clock that has been is over at once. */
-static void a_condition_goes_by_that_clock(void **state)
-{
-    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    struct timespec moment = thread_moment(0);
-    pthread_cond_t cond;
-
-    thread_cond_init(&cond);
-    pthread_mutex_lock(&lock);
-    assert_int_equal(pthread_cond_timedwait(&cond, &lock, &moment), ETIMEDOUT);
-    moment = thread_moment(20);
-    assert_int_equal(pthread_cond_timedwait(&cond, &lock, &moment), ETIMEDOUT);
-    pthread_mutex_unlock(&lock);
-    assert_true(ns_of(thread_moment(0)) >= ns_of(moment));
-    pthread_cond_destroy(&cond);
-}
-
 static int shared = -1;
 
 int pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *with)
@@ -180,37 +125,6 @@ static void a_condition_belongs_to_its_process(void **state)
     thread_cond_init(&cond);
     assert_int_equal(shared, PTHREAD_PROCESS_PRIVATE);
     pthread_cond_destroy(&cond);
-}
-
-static void what_is_no_time_is_0(void **state)
-{
-    static const struct {
-        double seconds;
-        int64_t ms;
-    } cases[] = {{1.5, 1500}, {0, 0}, {0.0004, 0}, {1e11, 100000000000000}, {1.1e11, 0}, {1e90, 0}, {-1, 0},
-                 {INFINITY, 0}, {NAN, 0}};
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(time_ms_of(cases[i].seconds), cases[i].ms);
-}
-
-static void the_time_of_day_is_that_of_the_clock(void **state)
-{
-    struct timespec before, after;
-    double seconds;
-    int64_t ms;
-
-    clock_gettime(CLOCK_REALTIME, &before);
-    ms = time_now_ms();
-    seconds = time_now_s();
-    clock_gettime(CLOCK_REALTIME, &after);
-    assert_true(ms >= ns_of(before) / 1000000 && ms <= ns_of(after) / 1000000);
-    assert_true(seconds >= (double)(ns_of(before) / 1000) / 1e6 - 1e-6 &&
-                seconds <= (double)(ns_of(after) / 1000) / 1e6 + 1e-6);
-    for (int i = 0; i < 1000; i++) /* to the microsecond */
-        if (time_now_s() * 1000 - (double)(int64_t)(time_now_s() * 1000) > 0.001)
-            return;
-    fail_msg("no time has a part of a millisecond");
 }
 
 static void a_job_fd_carries_orders_and_an_answer(void **state)
@@ -338,35 +252,17 @@ static void output_that_is_lost_is_a_failure(void **state)
     assert_non_null(strstr(said, "program: "));
 }
 
-static void strings_are_made_of_any_length(void **state)
-{
-    for (int n = 0; n < 300; n += 7) {
-        char *one = xasprintf("%*s|", n, ""), *other = alloc_printf("%*s|", n, "");
-
-        assert_int_equal(strlen(one), n + 1);
-        assert_string_equal(one, other);
-        free(one);
-        free(other);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_error_has_its_code_its_place_and_its_words),
-        cmocka_unit_test(an_error_is_cut_where_there_is_no_room),
         cmocka_unit_test(a_shell_reads_one_word),
         cmocka_unit_test(a_thread_of_a_library_takes_no_signals),
-        cmocka_unit_test(a_moment_is_so_far_away),
-        cmocka_unit_test(a_condition_goes_by_that_clock),
         cmocka_unit_test(a_condition_belongs_to_its_process),
-        cmocka_unit_test(what_is_no_time_is_0),
-        cmocka_unit_test(the_time_of_day_is_that_of_the_clock),
         cmocka_unit_test(a_job_fd_carries_orders_and_an_answer),
         cmocka_unit_test(a_job_fd_has_a_limit),
         cmocka_unit_test(a_job_fd_that_cannot_be_written_is_none),
         cmocka_unit_test(output_that_is_lost_is_a_failure),
-        cmocka_unit_test(strings_are_made_of_any_length),
     };
 
     test_limit(12);

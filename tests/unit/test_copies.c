@@ -76,19 +76,6 @@ static void all_is_copied_when_it_returns(void **state)
     }
 }
 
-static void helpers_are_gone_when_it_is_destroyed(void **state)
-{
-    for (int round = 0; round < 50; round++) {
-        struct copies *copies = copies_create(COPIES_HELPERS_MAX);
-
-        memset(to, 0, ROOM);
-        copies_add(copies, to, from, (size_t)5 << 20);
-        copies_make(copies);
-        assert_memory_equal(to, from, (size_t)5 << 20);
-        copies_destroy(copies);
-    }
-}
-
 /* A child of fork() has no helpers, though its memory says so. */
 static void a_child_copies_alone(void **state)
 {
@@ -108,29 +95,11 @@ static void a_child_copies_alone(void **state)
     copies_destroy(copies);
 }
 
-static void helpers_go_by_the_processors_of_the_process(void **state)
-{
-    cpu_set_t mine, one;
-    int all = copies_helpers(), cpu = 0;
-
-    assert_int_equal(sched_getaffinity(0, sizeof mine, &mine), 0);
-    assert_int_equal(all, CPU_COUNT(&mine) / 4 < COPIES_HELPERS_MAX ? CPU_COUNT(&mine) / 4 : COPIES_HELPERS_MAX);
-    while (!CPU_ISSET(cpu, &mine))
-        cpu++;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    assert_int_equal(copies_helpers(), 0);
-    assert_int_equal(sched_setaffinity(0, sizeof mine, &mine), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_is_copied_when_it_returns),
-        cmocka_unit_test(helpers_are_gone_when_it_is_destroyed),
         cmocka_unit_test(a_child_copies_alone),
-        cmocka_unit_test(helpers_go_by_the_processors_of_the_process),
     };
 
     return cmocka_run_group_tests(tests, make_memory, drop_memory);

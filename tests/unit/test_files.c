@@ -262,70 +262,6 @@ static void a_file_is_read_up_to_its_limit(void **state)
     free(text);
 }
 
-static void a_json_file_holds_one_object(void **state)
-{
-    static const struct {
-        const char *text, *said; /* said NULL: it is taken */
-    } files[] = {{"{\"a\": 1}", NULL}, {"{\"a\": {\"b\": [\"\\n\"]}}\n", NULL}, {"{}", NULL}, {"", "1:0"}, {"7", ":1:"}, {"{\"a\": 1} x", ":1:"},
-                 {"{\"a\": 1, \"a\": 2}", ":1:"}, {"[{}]", "an array"}, {"{\"a\": 1e999}", ":1:"}};
-    struct error err;
-
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        json_t *json;
-
-        assert_int_equal(file_write_whole(in_dir("json"), files[i].text, strlen(files[i].text), 0600, &err), 0);
-        errno = 0;
-        json = file_read_json(in_dir("json"), &err);
-        if ((json != NULL) != (files[i].said == NULL))
-            fail_msg("%s", files[i].text);
-        if (json == NULL) {
-            assert_int_equal(errno, EBADMSG);
-            assert_string_equal(err.code, "file_json");
-            if (strstr(err.text, files[i].said) == NULL || strstr(err.text, "/json") == NULL)
-                fail_msg("%s: %s", files[i].text, err.text);
-        }
-        json_decref(json);
-    }
-}
-
-static void a_process_may_do_without_flushes(void **state)
-{
-    struct error err;
-    int status;
-    pid_t pid = fork();
-
-    if (pid == 0) {
-        n_flushed = 0;
-        file_flush_nothing();
-        _exit(file_write_whole(in_dir("quick"), "x", 1, 0600, &err) < 0 || dir_make(in_dir("quick.d/a"), &err) < 0 ||
-              n_flushed > 0);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
-    n_flushed = 0;
-    assert_int_equal(dir_make(in_dir("slow.d/a"), &err), 0);
-    assert_int_equal(n_flushed, 2);
-    assert_string_equal(flushed[0], dir);
-    assert_non_null(strstr(flushed[1], "/slow.d"));
-}
-
-static void broken_and_missing_files_are_told_apart(void **state)
-{
-    struct error err;
-
-    assert_null(file_read_json(in_dir("nowhere"), &err));
-    assert_int_equal(errno, ENOENT);
-    assert_int_equal(file_write_whole(in_dir("half"), "{\"a\":", 5, 0600, &err), 0);
-    assert_null(file_read_json(in_dir("half"), &err));
-    assert_string_equal(err.code, "file_json");
-    assert_int_equal(file_write_whole(in_dir("half"), "{\"a\": 1,\n \"b\" 2}", 17, 0600, &err), 0);
-    assert_null(file_read_json(in_dir("half"), &err));
-    assert_non_null(strstr(err.text, "/half:2:")); /* where it is wrong */
-    assert_int_equal(file_write_whole(in_dir("half"), "[]", 2, 0600, &err), 0);
-    assert_null(file_read_json(in_dir("half"), &err));
-    assert_non_null(strstr(err.text, "an array"));
-}
-
 /* What such a file says is run. */
 static void a_file_of_ones_own_is_no_other_user_s_and_no_link(void **state)
 {
@@ -352,6 +288,7 @@ static void a_file_of_ones_own_is_no_other_user_s_and_no_link(void **state)
     assert_non_null(strstr(err.text, "54321"));
 }
 
+/* Of a long file only its end is read, and a line that begins before is cut there. */
 static void last_line_is_printable(void **state)
 {
     struct error err;
@@ -367,26 +304,6 @@ static void last_line_is_printable(void **state)
     assert_string_equal(line, "");
 }
 
-/* Nobody waits for a pipe without a writer, in whose place a file was expected. */
-static void a_pipe_is_no_file(void **state)
-{
-    char line[16], *text;
-    struct error err;
-    size_t size;
-
-    assert_int_equal(mkfifo(in_dir("pipe"), 0600), 0);
-    assert_null(file_read_json(in_dir("pipe"), &err));
-    assert_int_equal(file_read(in_dir("pipe"), 100, &text, &size, &err), -1);
-    assert_int_equal(file_read_own(in_dir("pipe"), 100, &text, &size, &err), -1);
-    file_last_line(in_dir("pipe"), NULL, line, sizeof line);
-    assert_string_equal(line, "");
-    assert_int_equal(file_write_whole(in_dir("said"), "a line\n", 7, 0600, &err), 0);
-    assert_int_equal(symlink("said", in_dir("elsewhere")), 0);
-    file_last_line(in_dir("elsewhere"), NULL, line, sizeof line); /* what a link leads to was not said here */
-    assert_string_equal(line, "");
-}
-
-/* Of a long file only its end is read, and a line that begins before is cut there. */
 static void the_last_line_is_looked_for_in_the_last_4096_bytes(void **state)
 {
     enum { END = 4096 };
@@ -450,66 +367,7 @@ static void a_file_that_has_no_room_is_not_replaced(void **state)
     free(text);
 }
 
-static void a_file_cannot_take_the_place_of_a_directory(void **state)
-{
-    json_t *one = json_pack("{s:i}", "n", 1);
-    struct error err;
-
-    assert_int_equal(dir_make(in_dir("taken/in"), &err), 0);
-    assert_int_equal(file_write_whole(in_dir("taken"), "x", 1, 0600, &err), -1);
-    assert_true(errno == EISDIR || errno == EEXIST || errno == ENOTEMPTY);
-    assert_int_equal(file_create_json(in_dir("taken"), one, 0600, &err), -1);
-    assert_int_equal(errno, EEXIST);
-    assert_int_equal(leftovers(), 0);
-    json_decref(one);
-}
-
-static bool begins_with_x(const char *line)
-{
-    return line[0] == 'x';
-}
-
-static void last_line_leaves_out_what_is_skipped(void **state)
-{
-    struct error err;
-    char line[16];
-
-    assert_int_equal(file_write_whole(in_dir("log"), "one\nx\ntwo\nx 1\n\nx 2\n", 20, 0600, &err), 0);
-    file_last_line(in_dir("log"), begins_with_x, line, sizeof line);
-    assert_string_equal(line, "two");
-    assert_int_equal(file_write_whole(in_dir("log"), "x 1\nx 2", 7, 0600, &err), 0);
-    file_last_line(in_dir("log"), begins_with_x, line, sizeof line);
-    assert_string_equal(line, "");
-}
-
-static void directories_are_made_with_their_parents(void **state)
-{
-    struct error err = {0};
-    struct stat st;
-
-    assert_int_equal(dir_make(in_dir("a/b/c"), &err), 0);
-    assert_int_equal(dir_make(in_dir("a/b/c"), &err), 0);
-    assert_int_equal(dir_make(in_dir("a/d/"), &err), 0);
-    assert_int_equal(stat(in_dir("a/b/c"), &st), 0);
-    assert_int_equal(st.st_mode & 07777, 0700);
-    assert_int_equal(file_write_whole(in_dir("a/file"), "", 0, 0600 | FILE_UNFLUSHED, &err), 0);
-    assert_int_equal(stat(in_dir("a/file"), &st), 0);
-    assert_int_equal(st.st_mode & 07777, 0600);
-    assert_int_equal(dir_make(in_dir("a/file"), &err), -1);
-    assert_int_equal(errno, ENOTDIR);
-    assert_int_equal(dir_make(in_dir("a/file/x/y"), &err), -1);
-    assert_non_null(strstr(err.text, "a/file/x"));
-    assert_int_equal(dir_make("/proc/no/such", &err), -1);
-    assert_non_null(strstr(err.text, "/proc/no"));
-}
-
 static int descriptors;
-
-/* Whatever went well or wrong in the tests before. */
-static void no_descriptor_is_left_open(void **state)
-{
-    assert_int_equal(test_descriptors(), descriptors);
-}
 
 int main(void)
 {
@@ -519,20 +377,12 @@ int main(void)
         cmocka_unit_test(nothing_is_opened_that_is_not_below),
         cmocka_unit_test(a_link_that_was_made_is_no_failure),
         cmocka_unit_test(names_are_flushed_after_contents),
-        cmocka_unit_test(broken_and_missing_files_are_told_apart),
         cmocka_unit_test(a_file_that_has_no_room_is_not_replaced),
-        cmocka_unit_test(a_file_cannot_take_the_place_of_a_directory),
         cmocka_unit_test(a_file_of_ones_own_is_no_other_user_s_and_no_link),
-        cmocka_unit_test(last_line_is_printable),
-        cmocka_unit_test(a_pipe_is_no_file),
-        cmocka_unit_test(last_line_leaves_out_what_is_skipped),
-        cmocka_unit_test(directories_are_made_with_their_parents),
         cmocka_unit_test(the_directory_that_is_flushed_is_that_of_the_name),
         cmocka_unit_test(a_file_is_read_up_to_its_limit),
-        cmocka_unit_test(a_json_file_holds_one_object),
-        cmocka_unit_test(a_process_may_do_without_flushes),
         cmocka_unit_test(the_last_line_is_looked_for_in_the_last_4096_bytes),
-        cmocka_unit_test(no_descriptor_is_left_open),
+        cmocka_unit_test(last_line_is_printable),
     };
     char rm[128];
     int rc;

@@ -328,14 +328,6 @@ static void every_kind_is_read_and_no_other(void **state)
     }
 }
 
-static void every_fault_has_words_of_its_own(void **state)
-{
-    for (int a = FRAME_OK; a <= FRAME_BAD_PAYLOAD; a++)
-        for (int b = FRAME_OK; b < a; b++)
-            assert_string_not_equal(frame_fault_text((enum frame_fault)a), frame_fault_text((enum frame_fault)b));
-    assert_string_equal(frame_fault_text((enum frame_fault)(FRAME_BAD_PAYLOAD + 1)), "unknown fault");
-}
-
 /* The largest of what fits into each place of a header stays what it is. */
 static void the_largest_of_each_is_read(void **state)
 {
@@ -354,63 +346,6 @@ static void the_largest_of_each_is_read(void **state)
     assert_int_equal(frame_decode(m, FRAME_HEADER_SIZE + PAYLOAD, &g), FRAME_OK);
     assert_memory_equal(&f, &g, sizeof f);
     free(m);
-}
-
-static void element_types_have_names_and_sizes(void **state)
-{
-    static const struct {
-        int dtype;
-        const char *name;
-        size_t size;
-    } types[] = {{STRETTO_FLOAT32, "float32", 4}, {STRETTO_FLOAT64, "float64", 8}, {STRETTO_INT32, "int32", 4}, {STRETTO_INT64, "int64", 8},
-                 {STRETTO_UINT8, "uint8", 1}, {-1, "unknown", 0}, {99, "unknown", 0}};
-
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        struct field_set set;
-        struct error err;
-        char text[96];
-
-        assert_string_equal(dtype_name(types[i].dtype), types[i].name);
-        assert_int_equal(dtype_size(types[i].dtype), types[i].size);
-        snprintf(text, sizeof text, "{\"u\": {\"dtype\": \"%s\", \"shape\": [3, 2]}}", types[i].name);
-        assert_int_equal(parse(text, &set, &err), types[i].size ? 0 : -1);
-        if (types[i].size > 0) {
-            const struct field *field = &set.field[0];
-
-            assert_true((int)field->dtype == types[i].dtype && field->ndim == 2 && field->shape[0] == 3 &&
-                        field->shape[1] == 2);
-            assert_true(field->count == 6 && field->bytes == 6 * types[i].size && field->unit == 2 * types[i].size &&
-                        field->max == 0);
-            field_set_fini(&set);
-        }
-    }
-}
-
-static void shapes_are_compared_and_told(void **state)
-{
-    static const uint64_t two[] = {12, 3}, other[] = {12, 4}, varies[] = {EXTENT_VARIES, 3};
-    struct field_set set;
-    struct error err;
-    char text[64];
-
-    assert_int_equal(parse("{\"a\": {\"dtype\": \"float32\", \"shape\": [12, 3]}, \"b\": {\"dtype\": \"uint8\", \"shape\": []},"
-                           " \"c\": {\"dtype\": \"uint8\", \"shape\": [-1, 3], \"max\": 5}}", &set, &err), 0);
-    assert_true(field_has_shape(&set.field[0], 2, two));
-    assert_false(field_has_shape(&set.field[0], 2, other));
-    assert_false(field_has_shape(&set.field[0], 1, two));
-    assert_true(field_has_shape(&set.field[1], 0, NULL));
-    assert_false(field_has_shape(&set.field[1], 1, two));
-    assert_true(field_has_shape(&set.field[2], 2, varies));
-    assert_int_equal(field_bytes(&set.field[0], 7), 144);
-    assert_int_equal(field_bytes(&set.field[2], 2), 6);
-    assert_ptr_equal(shape_text(text, sizeof text, 2, two), text);
-    assert_string_equal(text, "12x3");
-    assert_string_equal(shape_text(text, sizeof text, 1, two), "12");
-    assert_string_equal(shape_text(text, sizeof text, 0, NULL), "scalar");
-    assert_string_equal(shape_text(text, sizeof text, 2, varies), "-1x3");
-    assert_string_equal(shape_text(text, 4, 2, two), "12x");
-    assert_string_equal(shape_text(text, 3, 2, two), "12");
-    field_set_fini(&set);
 }
 
 /* So many fields, so many dimensions and so many bytes, and not one more. */
@@ -456,10 +391,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_is_read_and_no_other),
-        cmocka_unit_test(every_fault_has_words_of_its_own),
         cmocka_unit_test(the_largest_of_each_is_read),
-        cmocka_unit_test(element_types_have_names_and_sizes),
-        cmocka_unit_test(shapes_are_compared_and_told),
         cmocka_unit_test(a_stream_has_limits),
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(the_layout_is_the_documented_one),

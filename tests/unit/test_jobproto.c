@@ -1,18 +1,15 @@
 #include "common/files.h"
 #include "tasks/proto/claim.h"
 #include "tasks/proto/exitrec.h"
-#include "tasks/proto/jobdesc.h"
 #include "tests/unit/jobdesc_whole.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static char dir[64];
@@ -35,40 +32,6 @@ static struct exitrec sample_record(void)
     strcpy(rec.end.host, "n12");
     strcpy(rec.end.reason, "exit status 1: cannot open mesh.dat");
     return rec;
-}
-
-static void exit_records_survive_the_round_trip(void **state)
-{
-    struct exitrec rec = sample_record(), back;
-    struct error err;
-    struct stat st;
-
-    assert_int_equal(exitrec_write(in_dir("exit.json"), &rec, &err), 0);
-    assert_int_equal(stat(in_dir("exit.json"), &st), 0);
-    assert_int_equal(st.st_mode & 0777, 0600);
-    assert_int_equal(exitrec_read(in_dir("exit.json"), &back, &err), 0);
-    assert_string_equal(back.job, rec.job);
-    assert_string_equal(back.id, rec.id);
-    assert_string_equal(back.end.host, rec.end.host);
-    assert_string_equal(back.end.reason, rec.end.reason);
-    assert_true(back.end.started_ms == 10250 && back.end.ended_ms == 12500 && back.end.measured);
-    assert_int_equal(back.end.outcome, ATTEMPT_FAILED);
-    assert_int_equal(back.end.exit_code, 1);
-    assert_int_equal(back.end.signal, 0);
-    assert_int_equal(back.end.cpu_ms, 1750);
-    assert_int_equal(back.end.memory_peak, 4096);
-
-    rec.end.outcome = ATTEMPT_TIMEOUT;
-    rec.end.exit_code = -1;
-    rec.end.signal = 9;
-    strcpy(rec.end.reason, "caf\xf0\x9f\x98"); /* cut within a character */
-    assert_int_equal(exitrec_write(in_dir("other.json"), &rec, &err), 0);
-    assert_int_equal(exitrec_read(in_dir("other.json"), &back, &err), 0);
-    assert_int_equal(back.end.exit_code, -1);
-    assert_int_equal(back.end.signal, 9);
-    assert_string_equal(back.end.reason, "caf");
-    assert_int_equal(exitrec_write(in_dir("exit.json"), &rec, &err), -1); /* the first one counts */
-    assert_int_equal(errno, EEXIST);
 }
 
 /* Each with a value that no other has; what is not set is not there. */
@@ -137,51 +100,6 @@ static void a_cut_character_costs_no_more_than_itself(void **state)
             fail_msg("of %zu bytes \"%s\" is left", n, back.end.reason);
         assert_string_equal(read.reason, back.end.reason);
     }
-}
-
-/* Every prefix of a record, and every wrong value, is refused and never half read. */
-static void broken_exit_records_are_refused(void **state)
-{
-    static const char *const wrong[] = {
-        "{\"version\": 2}", "[]", "",
-        "{\"version\":1,\"job\":\"a\",\"id\":\"b\",\"started\":1,\"ended\":2,\"outcome\":\"fine\",\"exit_code\":0}",
-        "{\"version\":1,\"job\":\"a\",\"id\":\"b\",\"started\":1,\"ended\":2,\"outcome\":\"succeeded\"}",
-        "{\"version\":1,\"job\":\"a\",\"id\":\"b\",\"started\":1,\"outcome\":\"failed\",\"exit_code\":1}",
-        "{\"version\":1,\"job\":7,\"id\":\"b\",\"started\":1,\"ended\":2,\"outcome\":\"failed\",\"exit_code\":1}",
-    };
-    struct exitrec rec = sample_record();
-    struct error err;
-    char *text;
-    size_t size;
-
-    assert_int_equal(exitrec_read(in_dir("none.json"), &rec, &err), -1);
-    assert_int_equal(errno, ENOENT);
-    rec = sample_record();
-    assert_int_equal(exitrec_write(in_dir("whole.json"), &rec, &err), 0);
-    assert_int_equal(file_read(in_dir("whole.json"), 65536, &text, &size, &err), 0);
-    for (size_t cut = 0; cut < size - 2; cut++) { /* the last two bytes are "}\n" */
-        assert_int_equal(file_write_whole(in_dir("cut.json"), text, cut, 0600, &err), 0);
-        assert_int_equal(exitrec_read(in_dir("cut.json"), &rec, &err), -1);
-        assert_int_equal(errno, EBADMSG);
-    }
-    free(text);
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        assert_int_equal(file_write_whole(in_dir("wrong.json"), wrong[i], strlen(wrong[i]), 0600, &err), 0);
-        assert_int_equal(exitrec_read(in_dir("wrong.json"), &rec, &err), -1);
-        assert_int_equal(errno, EBADMSG);
-    }
-}
-
-static void ended_survives_the_round_trip(void **state)
-{
-    struct job_ended ended = {.time = 5.5, .reason = ""}, back;
-    struct error err;
-
-    assert_int_equal(job_ended_write(in_dir("ended.json"), &ended, &err), 0);
-    assert_int_equal(job_ended_read(in_dir("ended.json"), &back, &err), 0);
-    assert_true(back.time == 5.5);
-    assert_string_equal(back.reason, "");
-    assert_int_equal(job_ended_read(in_dir("exit.json"), &back, &err), 0); /* unknown keys are ignored */
 }
 
 /* By the processes of one application, whichever of them comes first, and by no others. */
@@ -268,11 +186,8 @@ static void a_temporary_directory_has_a_short_path(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exit_records_survive_the_round_trip),
         cmocka_unit_test(an_exit_record_has_what_few_tasks_have),
         cmocka_unit_test(a_cut_character_costs_no_more_than_itself),
-        cmocka_unit_test(broken_exit_records_are_refused),
-        cmocka_unit_test(ended_survives_the_round_trip),
         cmocka_unit_test(a_job_is_claimed_by_many),
         cmocka_unit_test(a_temporary_directory_is_private_and_goes),
         cmocka_unit_test(a_temporary_directory_has_a_short_path),

@@ -308,38 +308,6 @@ static void values_are_reached_by_their_path(void **state)
     json_decref(obj);
 }
 
-static void any_value_is_dumped_whole(void **state)
-{
-    static const char *const values[] = {"{}", "[1,2]", "\"a\"", "7", "null", "{\"a\":{\"b\":[true]}}"};
-
-    assert_null(jsonx_dump(NULL, "\n"));
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-        json_t *value = json_loads(values[i], JSON_DECODE_ANY, NULL);
-        char *text = jsonx_dump(value, "\n"), *bare = jsonx_dump(value, "");
-
-        assert_memory_equal(text, values[i], strlen(values[i]));
-        assert_string_equal(text + strlen(values[i]), "\n");
-        assert_string_equal(bare, values[i]);
-        free(bare);
-        free(text);
-        json_decref(value);
-    }
-}
-
-static void wrong_json_is_not_a_lack_of_memory(void **state)
-{
-    json_error_t err;
-
-    assert_null(json_loads("{", 0, &err));
-    assert_false(jsonx_no_memory(&err));
-    assert_null(json_loads("{\"a\":1,\"a\":2}", JSON_REJECT_DUPLICATES, &err));
-    assert_false(jsonx_no_memory(&err));
-    err.text[sizeof err.text - 1] = json_error_out_of_memory; /* where json_error_code() reads it */
-    assert_true(jsonx_no_memory(&err));
-    err.text[sizeof err.text - 1] = json_error_unknown;
-    assert_true(jsonx_no_memory(&err));
-}
-
 static void unknown_keys_are_refused(void **state)
 {
     static const char *const known[] = {"a", "b", NULL};
@@ -366,8 +334,6 @@ int main(void)
         cmocka_unit_test(who_mistypes_a_key_is_told_the_right_one),
         cmocka_unit_test(the_nearest_of_two_is_meant),
         cmocka_unit_test(values_are_reached_by_their_path),
-        cmocka_unit_test(any_value_is_dumped_whole),
-        cmocka_unit_test(wrong_json_is_not_a_lack_of_memory),
     };
 
     test_limit(11);

@@ -89,19 +89,6 @@ static json_t *parsed(const char *message, const struct log_ids *ids)
     return json;
 }
 
-static void text_has_time_program_and_level(void **state)
-{
-    char line[LOG_LINE_MAX + 1];
-
-    format(line, "all is\nwell \x1b[31m", NULL, LOG_TEXT, LOG_PLAIN);
-    assert_string_equal(line, "2026-01-31T12:00:00.123Z strettod[42] warning: all is well  [31m\n");
-    format(line, "all is well", NULL, LOG_TEXT, LOG_JOURNAL);
-    assert_string_equal(line, "<4>all is well\n");
-    setenv("TZ", "UTC", 1);
-    format(line, "all is well", NULL, LOG_TEXT, LOG_SYSLOG);
-    assert_string_equal(line, "<28>Jan 31 12:00:00 strettod[42]: all is well");
-}
-
 /* jansson refuses what is not UTF-8. */
 static void json_is_json_whatever_was_said(void **state)
 {
@@ -129,24 +116,6 @@ static void json_is_json_whatever_was_said(void **state)
     json = parsed("\xe2\x82\xac \xc0\xaf \xed\xa0\x80 \xf4\x90\x80\x80", NULL); /* good; too long; surrogate; beyond */
     assert_int_equal(strncmp(json_string_value(json_object_get(json, "message")), "\xe2\x82\xac \xef\xbf\xbd", 7), 0);
     json_decref(json);
-}
-
-static void a_file_that_was_moved_away_is_begun_anew(void **state)
-{
-    struct error err = {0};
-    char moved[160];
-
-    snprintf(moved, sizeof moved, "%s.1", path);
-    assert_int_equal(log_open(path, LOG_TEXT, &err), 0);
-    log_info("one");
-    rename(path, moved);
-    log_info("two");
-    log_reopen();
-    log_info("three");
-    assert_non_null(strstr(contents(moved), "two"));
-    assert_null(strstr(contents(moved), "three"));
-    assert_non_null(strstr(contents(path), "three"));
-    assert_null(strstr(contents(path), "two"));
 }
 
 /* Moved away, and nothing can be put in its place: the log goes on where it was, and says why. */
@@ -226,6 +195,24 @@ static void syslog_comes_and_goes(void **state)
     assert_true(sink.lost > 0);
     close(fd);
     log_sink_close(&sink);
+}
+
+/* Half a line that a full pipe took is ended before the next. */
+static void a_torn_line_is_ended_first(void **state)
+{
+    struct log_sink sink = {.kind = LOG_SINK_STDERR, .torn = true, .lost = 1};
+    int ends[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    sink.fd = ends[1];
+    log_sink_write(&sink, "next\n", 5, 0);
+    assert_int_equal(recv(ends[0], text, sizeof text, MSG_DONTWAIT), 6);
+    assert_memory_equal(text, "\nnext\n", 6);
+    assert_true(!sink.torn && sink.lost == 0);
+    log_sink_write(&sink, "more\n", 5, 0);
+    assert_int_equal(recv(ends[0], text, sizeof text, MSG_DONTWAIT), 5);
+    close(ends[0]);
+    close(ends[1]);
 }
 
 static void repeated_lines_are_counted(void **state)
@@ -340,12 +327,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(notices_are_told_apart),
-        cmocka_unit_test(text_has_time_program_and_level),
         cmocka_unit_test(json_is_json_whatever_was_said),
-        WITH_DIR(a_file_that_was_moved_away_is_begun_anew),
         WITH_DIR(a_file_that_cannot_be_begun_anew_goes_on),
         WITH_DIR(a_file_that_was_removed_is_begun_anew),
         WITH_DIR(syslog_comes_and_goes),
+        cmocka_unit_test(a_torn_line_is_ended_first),
         cmocka_unit_test(repeated_lines_are_counted),
         cmocka_unit_test(one_place_cannot_flood),
         WITH_DIR(what_was_left_out_is_told),

@@ -159,58 +159,6 @@ static void no_line_is_read_beyond_its_end(void **state)
     }
 }
 
-static void points_are_written_and_read_alike(void **state)
-{
-    const struct points_point points[] = {{1, 1, 5, 5, 1, 0, 0.1, 0.1, 0.1, 0.1, 2.5, 0},
-                                          {-7, -7, 5, 5, 1, 1, NAN, NAN, NAN, NAN, 0, 0},
-                                          {3, 9, 5, 8, 4, 1, INFINITY, 1e-300, 1e-300, 7, -1, -2},
-                                          {3, 9, 5, 8, 2, 2, NAN, -INFINITY, NAN, NAN, 0, 0}};
-    char text[POINTS_LINE_MAX], name[POINTS_NAME_MAX + 1];
-
-    for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
-        const struct points_point *a = &points[i];
-        struct points_point b;
-        size_t size = points_write(text, "a loss", a);
-
-        assert_int_equal(points_read(text, text + size - 1, name, &b), 0);
-        assert_string_equal(name, "a loss");
-        assert_true(a->step == b.step && a->last_step == b.last_step && a->time_ms == b.time_ms &&
-                    a->last_time_ms == b.last_time_ms);
-        assert_true(a->count == b.count && a->not_finite == b.not_finite && a->area == b.area && a->within == b.within);
-        assert_true((a->last == b.last || isnan(a->last)) && (a->min == b.min || isnan(a->min)) &&
-                    (a->first == b.first || isnan(a->first)));
-        for (const char *end = text + size - 1; end > text; end--) /* torn lines */
-            points_read(text, end, name, &b);
-    }
-    assert_int_equal(points_read("x\t1\t2\t3", "x\t1\t2\t3" + 7, name, &(struct points_point){0}), -1);
-    assert_int_equal(points_read("\t1\t2\t3\t4", "\t1\t2\t3\t4" + 8, name, &(struct points_point){0}), -1);
-}
-
-static void a_file_is_followed_as_it_grows(void **state)
-{
-    char notice[256];
-
-    report("{\"step\": 0, \"loss\": 3, \"time\": 1769860000}\n{\"step\": 1, \"loss\": 1, \"ti");
-    work();
-    read_points();
-    assert_int_equal(got.n, 1);
-    report("me\": 1769860002}\n\nno\n");
-    work();
-    work();
-    read_points();
-    assert_int_equal(got.n, 2);
-    assert_true(got.p[1].last == 1 && got.p[1].area == 4 && got.p[1].time_ms == 1769860002000);
-    report("{\"step\": 2, \"loss\": 0.5}"); /* without a newline */
-    work();
-    read_points();
-    assert_int_equal(got.n, 2);
-    metrics_end(metrics, UNIX_MS + now);
-    read_points();
-    assert_int_equal(got.n, 3);
-    metrics_notice(metrics, notice, sizeof notice);
-    assert_string_equal(notice, "1 line of metrics.jsonl is no metrics, the first at line 4: it is no JSON object");
-}
-
 static void a_file_that_is_replaced_or_cut_is_read_anew(void **state)
 {
     char path[256];
@@ -230,15 +178,6 @@ static void a_file_that_is_replaced_or_cut_is_read_anew(void **state)
     for (int i = 0; i < 6; i++)
         assert_true(got.p[i].last == i + 1);
     assert_true(got.p[2].area == 0); /* nothing is before it */
-}
-
-static void an_area_passes_over_what_is_not_finite(void **state)
-{
-    report("{\"a\": 4, \"time\": 1}\n{\"a\": NaN, \"time\": 2}\n{\"a\": 2, \"time\": 5}\n");
-    metrics_end(metrics, UNIX_MS);
-    read_points();
-    assert_int_equal(got.n, 3);
-    assert_true(got.p[1].area == 0 && got.p[2].area == 12);
 }
 
 static void a_long_series_is_merged_on_the_way(void **state)
@@ -291,20 +230,6 @@ static void what_is_hostile_is_bounded_and_told(void **state)
     assert_non_null(strstr(notice, "11 values have names beyond the first 100"));
 }
 
-static void a_csv_file_has_its_names_in_its_first_line(void **state)
-{
-    char text[200];
-
-    write_to("log.csv", "w", "epoch,\"val, acc\",accuracy,time,note\r\n0,0.5,0.7,1.5,hello\r\n1,,nan,2.5,\r\n2,0.75,0.8,3.5,\"a \"\"b\"\"\"\r\n");
-    metrics_end(metrics, UNIX_MS);
-    read_points();
-    assert_int_equal(got.n, 5);
-    assert_string_equal(got.names[0], "val, acc");
-    assert_true(got.p[0].step == 0 && got.p[0].time_ms == UNIX_MS + 1500 && isnan(got.p[2].last) && got.p[3].step == 2);
-    assert_int_equal(metrics_judge(metrics, text, sizeof text), METRICS_REACHED);
-    assert_false(metrics_diverged(metrics, true, text, sizeof text));
-}
-
 /* The points that were handed on of a metric, as text: "STEP=VALUE ...". */
 static const char *said_of(const char *name)
 {
@@ -345,21 +270,6 @@ static const char *the_notice(void)
 
     metrics_notice(metrics, notice, sizeof notice);
     return notice;
-}
-
-/* As Lightning's CSVLogger does at the first validation: the same rows, and a column more. */
-static void a_header_that_changes_in_place_is_read_anew(void **state)
-{
-    write_to("log.csv", "w", "epoch,step,loss\n0,1,8\n0,2,7\n");
-    work();
-    write_to("log.csv", "w", "epoch,step,accuracy,loss\n0,1,,8\n0,2,,7\n0,2,0.5,\n1,3,,6\n");
-    work();
-    write_to("log.csv", "a", "1,4,,5\n1,4,0.75,\n");
-    metrics_end(metrics, UNIX_MS + now);
-    assert_string_equal(said_of("loss"), "1=8 2=7 3=6 4=5");
-    assert_string_equal(said_of("accuracy"), "2=0.5 4=0.75");
-    assert_string_equal(the_notice(), "");
-    assert_int_equal(metrics_judge(metrics, (char[200]){0}, 200), METRICS_REACHED);
 }
 
 /* As pandas does with each epoch; a rename over the file is the same. Without steps, no row counts twice. */
@@ -435,25 +345,6 @@ static void columns_are_read_as_loggers_write_them(void **state)
         if (cases[i].notice[0] == '\0' ? the_notice()[0] != '\0' : strstr(the_notice(), cases[i].notice) == NULL)
             fail_msg("%s: \"%s\"", cases[i].text, the_notice());
     }
-}
-
-static void a_pattern_is_the_last_file_that_matches(void **state)
-{
-    char path[128];
-
-    tear_down(NULL);
-    job = (struct jobdesc){.metrics = {.file = "logs/version_*/log.csv"}};
-    set_up(NULL);
-    for (int i = 8; i <= 10; i++) {
-        snprintf(path, sizeof path, "mkdir -p '%s/logs/version_%d'", dir, i);
-        assert_int_equal(system(path), 0);
-        snprintf(path, sizeof path, "logs/version_%d/log.csv", i);
-        write_to(path, "w", i == 8 ? "step,loss\n1,8\n2,7\n" : i == 9 ? "step,loss\n2,6\n" : "step,loss\n3,5\n");
-        if (i != 9) /* its file is passed over, since a later one is there */
-            work();
-    }
-    metrics_end(metrics, UNIX_MS + now);
-    assert_string_equal(said_of("loss"), "1=8 2=7 3=5");
 }
 
 /* Between looks at files in which nothing is new the pause grows, up to `longest`. */
@@ -573,22 +464,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_line_is_read_beyond_its_end),
-        cmocka_unit_test(points_are_written_and_read_alike),
         cmocka_unit_test_setup_teardown(no_file_stays_open, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(points_that_were_written_in_part_are_written_whole, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(points_that_are_lost_are_told, set_up_plain, tear_down),
-        cmocka_unit_test_setup_teardown(a_file_is_followed_as_it_grows, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(a_file_that_is_replaced_or_cut_is_read_anew, set_up_plain, tear_down),
-        cmocka_unit_test_setup_teardown(an_area_passes_over_what_is_not_finite, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(a_long_series_is_merged_on_the_way, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(what_is_hostile_is_bounded_and_told, set_up_plain, tear_down),
-        cmocka_unit_test_setup_teardown(a_csv_file_has_its_names_in_its_first_line, set_up_csv, tear_down),
-        cmocka_unit_test_setup_teardown(a_header_that_changes_in_place_is_read_anew, set_up_csv, tear_down),
         cmocka_unit_test_setup_teardown(a_file_that_is_written_anew_with_more_rows_is_read_on, set_up_csv, tear_down),
         cmocka_unit_test_setup_teardown(what_a_rotated_file_had_is_read, set_up_csv, tear_down),
         cmocka_unit_test_setup_teardown(other_lines_in_place_of_those_that_were_read_are_told, set_up_csv, tear_down),
         cmocka_unit_test_setup_teardown(columns_are_read_as_loggers_write_them, set_up_csv, tear_down),
-        cmocka_unit_test_setup_teardown(a_pattern_is_the_last_file_that_matches, set_up_csv, tear_down),
         cmocka_unit_test_setup_teardown(a_member_that_says_nothing_is_looked_at_less_often, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(divergence_is_not_waited_for_long, set_up_end, tear_down),
     };

@@ -126,28 +126,6 @@ static void what_may_be_killed_for_others_is_warned(void **state)
     json_decref((json_t *)job.resources.extra);
 }
 
-/* Its indices begin with 1. */
-static void several_are_an_array(void **state)
-{
-    struct told told[3];
-
-    begin();
-    for (int i = 0; i < 3; i++)
-        site_submit(site_job(&site_plain), 12 + i, &told[i]);
-    for (int i = 0; i < 3; i++) {
-        char id[16];
-
-        site_until(&told[i], 1);
-        snprintf(id, sizeof id, "%d", 7 + i);
-        assert_string_equal(told[i].id, id);
-    }
-    assert_int_equal(site_count_asked("oarsub"), 1);
-    site_assert_asked("oarsub", "[--array=3]");
-    site_assert_asked("oarsub", "[-n][st-0-12+]");
-    site_assert_asked("oarsub", "$((11 + OAR_ARRAY_INDEX))");
-    site_assert_asked("oarsub", "[-O][/dev/null]");
-}
-
 static void options_are_refused_at_their_place(void **state)
 {
     static const struct site_options cases[] = {
@@ -418,7 +396,6 @@ int main(void)
         CASE(oarsub_is_told_all_of_a_job),
         CASE(what_the_spec_says_of_resources_gets_the_walltime),
         CASE(what_may_be_killed_for_others_is_warned),
-        CASE(several_are_an_array),
         CASE(options_are_refused_at_their_place),
         CASE(refusals_are_told_apart),
         CASE(a_walltime_that_is_too_long_with_the_grace_is_asked_for_alone),

@@ -135,6 +135,31 @@ static void the_history_is_asked_by_ids_where_there_is_one(void **state)
 }
 
 /* A listing that does not come is made in pieces at once, and so are those after it. */
+/* qstat does not ask job by job for an array that is over, and for no
+ * more than 20 things at once; the others are not said to be gone. */
+static void the_history_is_asked_for_few_at_a_time(void **state)
+{
+    enum { JOBS = 25 };
+    static char ids[JOBS][20];
+    struct site_known jobs[JOBS];
+    struct told told;
+
+    begin(OPENPBS);
+    for (int i = 0; i < JOBS; i++) {
+        jobs[i] = (struct site_known){i, ids[i], 1};
+        snprintf(ids[i], sizeof ids[i], i < 4 ? "7[%d].server" : "%d.server", i + 10 * (i >= 4));
+    }
+    list("");
+    site_forget("qstat");
+    site_poll(jobs, JOBS, &told);
+    site_until(&told, 1);
+    site_assert_asked("qstat", "[-x][-t][-f][-F][json][7[].server][14.server]");
+    site_assert_asked("qstat", "[32.server]\n");
+    assert_int_equal(told.statuses[0].state, ADAPTER_JOB_UNKNOWN);
+    assert_int_equal(told.statuses[JOBS - 1].state, ADAPTER_JOB_UNASKED);
+    assert_int_equal(told.answer, ADAPTER_OK);
+}
+
 static void a_listing_that_takes_too_much_is_made_in_pieces(void **state)
 {
     static const struct site_known jobs[] = {{0, "7[0].server", 1}, {1, "7[1].server", 1}, {2, "8.server", 1}, {3, "9[0].server", 1}};
@@ -186,6 +211,7 @@ int main(void)
         CASE(orders_are_what_the_state_asks_for),
         CASE(orders_behind_one_without_an_answer_are_in_doubt),
         CASE(the_history_is_asked_by_ids_where_there_is_one),
+        CASE(the_history_is_asked_for_few_at_a_time),
         CASE(a_listing_that_takes_too_much_is_made_in_pieces),
         CASE(which_pbs_it_is_is_found_out_again),
     };

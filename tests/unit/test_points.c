@@ -173,60 +173,6 @@ static void names_are_short_utf8_without_control_characters(void **state)
     assert_int_equal(points_name_valid(longest), 1);
 }
 
-/* Byte by byte as ends.h says: the database and the files of ranks of other versions have it so. */
-static void ends_have_the_documented_form(void **state)
-{
-    static const uint32_t ended[] = {1, 0, 2, 3, 0, 0, 0, 0, 0, 1};
-    static const unsigned char wanted[] = {2, 0x09, 0x0c, 0x02, 0x00};
-    size_t size;
-    unsigned char *packed = ends_pack(ended, 10, &size);
-
-    assert_int_equal(size, sizeof wanted);
-    assert_memory_equal(packed, wanted, size);
-    free(packed);
-    packed = ends_pack(ended + 4, 5, &size); /* nothing has ended */
-    assert_int_equal(size, 2);
-    assert_true(packed[0] == 1 && packed[1] == 0);
-    free(packed);
-    packed = ends_pack(ended, 0, &size);
-    assert_int_equal(size, 1);
-    assert_true(ends_are_all(packed, size, 0));
-    free(packed);
-}
-
-static void ends_survive_the_round_trip(void **state)
-{
-    uint32_t ended[40], read[45];
-
-    for (size_t members = 1; members <= 40; members++)
-        for (int digits = 1; digits <= 32; digits++) {
-            size_t size;
-            unsigned char *packed, *half;
-
-            for (size_t i = 0; i < members; i++)
-                ended[i] = (uint32_t)(i * 2654435761u) >> (32 - digits);
-            ended[members - 1] = (uint32_t)1 << (digits - 1);
-            packed = ends_pack(ended, members, &size);
-            assert_true(size <= ENDS_SIZE_MAX(members) && (digits < 32 || size == ENDS_SIZE_MAX(members)));
-            assert_int_equal(packed[0], digits);
-            assert_true(ends_are_all(packed, size, members));
-            assert_false(ends_are_all(packed, size - 1, members));
-            assert_false(ends_are_all(packed, size, members + 8));
-            for (size_t from = 0; from < members; from += 3) {
-                memset(read, 0xff, sizeof read);
-                ends_unpack(packed, size, from, read, members - from);
-                assert_memory_equal(read, ended + from, (members - from) * sizeof *read);
-                assert_true(read[members - from] == UINT32_MAX); /* not one more */
-            }
-            half = malloc(size - 1); /* exactly so much, so that a sanitizer sees any read beyond it */
-            memcpy(half, packed, size - 1);
-            ends_unpack(half, size - 1, 0, read, members);
-            assert_memory_equal(read, ended, (members - 1) / 8 * 8 * sizeof *read);
-            free(half);
-            free(packed);
-        }
-}
-
 static void what_is_no_ends_is_nothing(void **state)
 {
     static const unsigned char wrong[] = {33, 0xff, 0xff, 0xff}, most[] = {32, 0xff}, none[] = {0, 0xff};
@@ -253,8 +199,6 @@ int main(void)
         cmocka_unit_test(half_a_line_is_none),
         cmocka_unit_test(wrong_lines_are_refused),
         cmocka_unit_test(names_are_short_utf8_without_control_characters),
-        cmocka_unit_test(ends_have_the_documented_form),
-        cmocka_unit_test(ends_survive_the_round_trip),
         cmocka_unit_test(what_is_no_ends_is_nothing),
     };
 

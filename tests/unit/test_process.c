@@ -140,23 +140,6 @@ static void the_caller_is_none_of_the_marked(void **state)
     assert_false(process_is_stopped(0));
 }
 
-static void a_boot_has_an_id(void **state)
-{
-    char id[BOOT_ID_SIZE], *known;
-    size_t size;
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
-
-    assert_non_null(file);
-    known = calloc(1, 64);
-    size = fread(known, 1, 63, file);
-    fclose(file);
-    assert_true(size > 30);
-    known[strcspn(known, "\n")] = '\0';
-    assert_ptr_equal(process_boot_id(id), id);
-    assert_string_equal(id, known);
-    free(known);
-}
-
 /* A program may call itself what it likes. */
 static void a_process_is_the_same_whatever_its_name(void **state)
 {
@@ -188,7 +171,6 @@ int main(void)
         cmocka_unit_test(marked_processes_are_found_in_other_sessions),
         cmocka_unit_test(marked_processes_are_left_out_by_their_group),
         cmocka_unit_test(the_caller_is_none_of_the_marked),
-        cmocka_unit_test(a_boot_has_an_id),
         cmocka_unit_test(a_process_is_the_same_whatever_its_name),
         cmocka_unit_test(no_descriptor_is_left_open),
     };

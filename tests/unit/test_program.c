@@ -146,14 +146,6 @@ static void a_launcher_comes_before(void **state)
         assert_string_equal(find("none", "mpiexec", NULL, NULL), "cannot start \"none\": not found on PATH");
 }
 
-static void the_words_for_a_checkpoint_come_last_and_only_with_one(void **state)
-{
-    assert_string_equal(find("solve", NULL, NULL, "/c/a.ckpt"),
-                        "@/second/solve solve --n {hosts} --restart at=/c/a.ckpt");
-    assert_string_equal(find("solve", "run", NULL, "/c/a.ckpt"),
-                        "@/second/run run -n 4 solve --n {hosts} --restart at=/c/a.ckpt");
-}
-
 /* A launcher of several words says itself how many processes there are; its placeholders are filled in, the program's
  * are not. */
 static void a_launcher_of_several_words_is_filled_in(void **state)
@@ -175,32 +167,11 @@ static void a_launcher_of_several_words_is_filled_in(void **state)
     json_decref((json_t *)task.argv);
 }
 
-/* Any number of words, with the end behind them. */
-static void all_words_are_there(void **state)
-{
-    for (int n = 1; n <= 70; n++) {
-        struct jobdesc_task task = {.id = "7.1", .dir = dir, .ntasks = 1, .argv = json_array()};
-        struct error err;
-
-        json_array_append_new((json_t *)task.argv, json_string("/bin/sh"));
-        for (int i = 1; i < n; i++)
-            json_array_append_new((json_t *)task.argv, json_sprintf("%d", i));
-        assert_int_equal(program_init(&program, &task, NULL, "/bin", (const struct program_word[]){{NULL, NULL}}, NULL, &err), 0);
-        for (int i = 1; i < n; i++)
-            assert_int_equal(atoi(program.argv[i]), i);
-        assert_null(program.argv[n]);
-        program_fini(&program);
-        json_decref((json_t *)task.argv);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_words_are_there),
         cmocka_unit_test(what_the_kernel_refuses_is_told),
         cmocka_unit_test(a_launcher_comes_before),
-        cmocka_unit_test(the_words_for_a_checkpoint_come_last_and_only_with_one),
         cmocka_unit_test(a_launcher_of_several_words_is_filled_in),
     };
 

@@ -2,8 +2,6 @@
  * time. */
 #include "tests/unit/runner_rig.h"
 
-#include "common/files.h"
-#include "tasks/runner/looks.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -25,15 +23,6 @@ static void what_was_given_up_is_ended(void **state)
     assert_int_equal(sent[1].sig, SIGKILL);
     assert_int_equal(sent[1].at, sent[0].at + 30000);
     assert_int_equal(now, START + sent[1].at);
-}
-
-static void behind_a_rank_that_cannot_be_started_none_is(void **state)
-{
-    begin();
-    other_fails = true;
-    assert_record(run(0, 30000, none), "cancelled", "another rank failed before it started");
-    assert_false(process.there);
-    assert_int_equal(now, START);
 }
 
 static int64_t signal_pending_at;
@@ -71,21 +60,6 @@ static void tasks_that_were_not_started_in_time_are_out_of_time(void **state)
         assert_int_equal(n_started, 1);
     }
     sigprocmask(SIG_SETMASK, &before, NULL);
-}
-
-/* Of one that has ended the record is its own, and no sign of anything. */
-static void it_is_seen_wherever_a_task_still_runs(void **state)
-{
-    json_t *record;
-
-    begin();
-    other_ends_at = 50000;
-    given_up_at = 100000;
-    record = run(0, 30000, none);
-    assert_true(json_is_true(json_object_get(record, "given_up")));
-    json_decref(record);
-    assert_int_equal(n_sent, 2);
-    assert_in_range(sent[0].at, 100000, 160000);
 }
 
 /* A batch system tells all processes of a job, and some hear of it sooner: the runner waits for its own signal, but not
@@ -126,31 +100,6 @@ static void one_that_died_as_told_is_held_for_a_while(void **state)
     assert_int_equal(now, START + 100000);
 }
 
-/* Where others run the other tasks of a job, none of them says that the job has ended. */
-static void the_end_of_the_job_is_told_once(void **state)
-{
-    json_t *ended;
-    char path[128];
-    struct error err;
-
-    is_there("ended.json");
-    begin();
-    told_at = 100000;
-    json_decref(run(600000, 30000, none));
-    snprintf(path, sizeof path, "%s/ended.json", dir);
-    ended = file_read_json(path, &err);
-    assert_non_null(ended);
-    assert_string_equal(json_string_value(json_object_get(ended, "reason")), "told to end");
-    assert_true(json_number_value(json_object_get(ended, "time")) == (double)(UNIX_START + 130000) / 1000);
-    json_decref(ended);
-    assert_true(is_there("ended.json"));
-    begin();
-    process.ends_at = 1000;
-    is_shared = true;
-    json_decref(run(600000, 30000, none));
-    assert_false(is_there("ended.json"));
-}
-
 /* A full disk is waited for: after the walltime for as long as a batch system may have patience, and otherwise for ten
  * minutes, however long the task has run. */
 static void a_full_disk_is_waited_for(void **state)
@@ -184,24 +133,6 @@ static void without_its_record_the_job_has_not_ended(void **state)
     assert_int_equal(result, -1);
     assert_false(is_there("ended.json"));
     assert_in_range(now, START + 640000, START + 660000); /* it tries for a while */
-}
-
-/* Ranks record their checkpoints themselves. */
-static void checkpoints_are_looked_for_of_members_alone(void **state)
-{
-    for (int kind = 0; kind < 2; kind++)
-        for (int any = 0; any < 2; any++) {
-            struct jobdesc desc = {.kind = kind == 0 ? JOBDESC_MEMBERS : JOBDESC_TRAINING, .checkpoint = {.any = any}};
-            struct job job = {.machine = &machine, .desc = &desc};
-            struct looks looks;
-            struct error err;
-
-            assert_int_equal(looks_init(&looks, &job, NULL, NULL, NULL, &err), 0);
-            assert_int_equal(looks.looker != NULL, kind == 0 && any == 1);
-            assert_int_equal(looks_watch_fd(&looks) >= 0, kind == 0 && any == 1);
-            assert_int_equal(looks_done_fd(&looks) >= 0, kind == 0 && any == 1);
-            looks_fini(&looks);
-        }
 }
 
 /* Of the end of a job that it watches, the daemon hears by itself. */
@@ -272,74 +203,18 @@ static void metrics_are_read_while_there_is_time(void **state)
     }
 }
 
-static void start_time_and_all(struct task *t)
-{
-    t->rec.end.started_ms = UNIX_START + now - START;
-}
-
 /* Of two tasks each has a record of its own, and the first's is there while the other runs. */
-static bool other_has_one, last_has_one;
-
-static void look_for_records(void)
-{
-    other_has_one = access(other_record, F_OK) == 0;
-    last_has_one = access(record_path, F_OK) == 0;
-}
-
-static void each_record_is_written_at_once(void **state)
-{
-    json_t *record;
-    struct error err;
-
-    begin();
-    other_ends_at = 10000;
-    other_status = 3 << 8;
-    is_watched = true;
-    started = start_time_and_all;
-    does_at = 10001;
-    does = look_for_records;
-    assert_record(run(600000, 30000, none), "timeout", "ended at the walltime of 600 s");
-    assert_true(other_has_one && !last_has_one);
-    record = file_read_json(other_record, &err);
-    assert_string_equal(json_string_value(json_object_get(record, "job")), "st-runner-time");
-    assert_string_equal(json_string_value(json_object_get(record, "id")), "7.0");
-    assert_string_equal(json_string_value(json_object_get(record, "host")), "here");
-    assert_int_equal(json_integer_value(json_object_get(record, "exit_code")), 3);
-    assert_record(record, "failed", "exit status 3");
-}
-
-/* Of several tasks all are told to end, and each is recorded. */
-static void all_tasks_end_with_the_job(void **state)
-{
-    json_t *record;
-    struct error err;
-
-    begin();
-    other_ends_at = 3600000;
-    assert_record(run(600000, 30000, none), "timeout", "ended at the walltime of 600 s");
-    SENT({SIGTERM, 600000}, {SIGKILL, 630000});
-    record = file_read_json(other_record, &err);
-    assert_non_null(record);
-    assert_record(record, "timeout", "ended at the walltime of 600 s");
-    assert_int_equal(now, START + 630000);
-}
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_given_up_is_ended),
-        cmocka_unit_test(behind_a_rank_that_cannot_be_started_none_is),
         cmocka_unit_test(tasks_that_were_not_started_in_time_are_out_of_time),
-        cmocka_unit_test(it_is_seen_wherever_a_task_still_runs),
         cmocka_unit_test(one_that_died_as_told_is_held_for_a_while),
-        cmocka_unit_test(the_end_of_the_job_is_told_once),
         cmocka_unit_test(a_full_disk_is_waited_for),
         cmocka_unit_test(without_its_record_the_job_has_not_ended),
-        cmocka_unit_test(checkpoints_are_looked_for_of_members_alone),
         cmocka_unit_test(metrics_are_read_while_there_is_time),
         cmocka_unit_test(news_are_told_to_the_daemon),
-        cmocka_unit_test(each_record_is_written_at_once),
-        cmocka_unit_test(all_tasks_end_with_the_job),
     };
 
     return RIG_MAIN("runner_ends", tests);

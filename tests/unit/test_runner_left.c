@@ -26,35 +26,6 @@ static void what_is_nobodys_is_told_when_all_have_ended(void **state)
     assert_int_equal(now, START + 50000);
 }
 
-static void what_is_left_when_a_job_was_ended_has_the_rest_of_its_grace(void **state)
-{
-    struct rig_left *l;
-
-    begin();
-    process.lasts = 10000;
-    told_at = 50000;
-    l = leave(0, NEVER);
-    assert_record(run(600000, 30000, none), "cancelled", "cancelled");
-    SENT({SIGTERM, 50000});
-    assert_int_equal(l->kill_at, 80000);
-    assert_int_equal(now, START + 80000);
-}
-
-static void be_silent_for_a_minute(struct jobdesc *desc, struct job *job)
-{
-    desc->silence_ms = 60000;
-}
-
-/* While a job is being ended, nobody is blamed. */
-static void told_to_end_it_is_not_hung(void **state)
-{
-    begin();
-    adjust = be_silent_for_a_minute;
-    told_at = 50000;
-    assert_record(run(0, 300000, none), "cancelled", "cancelled");
-    SENT({SIGTERM, 50000}, {SIGKILL, 350000});
-}
-
 /* A daemon that watches its job says itself that it has given it up. */
 static void the_daemon_ends_its_own_jobs_itself(void **state)
 {
@@ -206,27 +177,6 @@ static const char *outcome_of(const char *path)
     return outcome;
 }
 
-static void ranks_begin_again_at_once(void **state)
-{
-    json_t *list, *first;
-
-    lets_it_succeed = true;
-    assert_record(run_ranks(1, KEPT_COMPLETE), "succeeded", "");
-    assert_string_equal(outcome_of(other_record), "succeeded");
-    assert_int_equal(n_started, 4);
-    SENT({SIGKILL, 10000}); /* it may wait for the other for long */
-    assert_int_equal(now, START + 210000);
-    list = told_of_restarts();
-    assert_int_equal(json_array_size(list), 1);
-    first = json_array_get(list, 0);
-    assert_int_equal(json_integer_value(json_object_get(first, "number")), 1);
-    assert_int_equal(json_integer_value(json_object_get(first, "rank")), 0);
-    assert_string_equal(json_string_value(json_object_get(first, "host")), "here");
-    assert_string_equal(json_string_value(json_object_get(first, "reason")), "exit status 1");
-    assert_true(json_number_value(json_object_get(first, "time")) == (double)(UNIX_START + 10000) / 1000);
-    json_decref(list);
-}
-
 static void not_more_often_than_they_may(void **state)
 {
     json_t *list;
@@ -340,11 +290,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_nobodys_is_told_when_all_have_ended),
-        cmocka_unit_test(what_is_left_when_a_job_was_ended_has_the_rest_of_its_grace),
-        cmocka_unit_test(told_to_end_it_is_not_hung),
         cmocka_unit_test(the_daemon_ends_its_own_jobs_itself),
         cmocka_unit_test(they_are_waited_for_while_processes_are_left),
-        cmocka_unit_test(ranks_begin_again_at_once),
         cmocka_unit_test(not_more_often_than_they_may),
         cmocka_unit_test(without_their_samples_they_do_not),
         cmocka_unit_test(to_be_killed_costs_nothing_while_they_get_further),

@@ -237,36 +237,6 @@ static const char *in_claim(const char *key)
     return text;
 }
 
-static void a_job_is_claimed_and_run_once(void **state)
-{
-    char host[64] = "", path[160];
-
-    gethostname(host, sizeof host - 1);
-    umask(022);
-    begin("{}");
-    assert_int_equal(RUN(job_dir), 0);
-    assert_string_equal(word("jobdir"), job_dir);
-    assert_true(is("claimed") && is("oom") && is("subreaper") && is("null"));
-    assert_false(is("watched") || is("jobfd") || is("shared") || is("guarded") || is("late"));
-    assert_string_equal(word("gpus"), "-");
-    assert_string_equal(word("tmpdir"), "-");
-    assert_string_equal(word("cwd"), "/");
-    assert_string_equal(word("host"), host);
-    assert_string_equal(word("machine"), "real");
-    assert_int_equal(number("umask"), 077);
-    assert_int_equal(number("deadline"), 60000);
-    assert_int_equal(json_array_size(json_object_get(told, "tasks")), 2);
-    assert_int_equal(json_array_size(json_object_get(told, "launch")), 0);
-    assert_string_equal(in_claim("host"), host);
-    assert_false(has("runner.log"));
-    snprintf(path, sizeof path, "%s/t/7.0", dir);
-    assert_int_equal(mode_of(path), 0700);
-    snprintf(path, sizeof path, "%s/t/ckpt/7.1", dir);
-    assert_true(is_there(path));
-    assert_int_equal(RUN(job_dir), EX_TEMPFAIL);
-    assert_null(told);
-}
-
 static void what_fails_is_the_exit_status(void **state)
 {
     static const struct {
@@ -300,33 +270,6 @@ static void what_fails_is_the_exit_status(void **state)
     unlink(path);
     assert_int_equal(RUN(job_dir), EX_CONFIG);
     assert_null(told);
-}
-
-static void a_checkpoint_directory_that_cannot_be_made_is_told_before(void **state)
-{
-    char path[160], mkdir_it[200];
-
-    begin("{}");
-    snprintf(mkdir_it, sizeof mkdir_it, "mkdir -p '%s/t' && : >'%s/t/ckpt'", dir, dir);
-    assert_int_equal(system(mkdir_it), 0);
-    assert_int_equal(RUN(job_dir), EX_CANTCREAT);
-    assert_false(has("claim.json"));
-    snprintf(path, sizeof path, "%s/t/7.0", dir);
-    assert_true(is_there(path));
-}
-
-static void the_daemon_s_own_is_watched(void **state)
-{
-    setenv("SLURM_CPUS_ON_NODE", "3", 1);
-    begin("{}");
-    assert_int_equal(RUN("--local", job_dir), 0);
-    assert_true(is("watched") && is("daemon") && is("claimed"));
-    assert_string_equal(word("cpus_on_node"), "-"); /* they are not its own */
-    assert_false(has("runner.log"));                 /* nothing is wrong */
-    begin("{}");
-    assert_int_equal(RUN(job_dir), 0);
-    assert_string_equal(word("cpus_on_node"), "3");
-    unsetenv("SLURM_CPUS_ON_NODE");
 }
 
 static void a_letter_takes_the_place_of_the_file(void **state)
@@ -375,20 +318,6 @@ static void a_letter_takes_the_place_of_the_file(void **state)
 
 /* Its directory is one of the test's own, since a runner moves a directory that has files aside. */
 static char one_task[160];
-
-static void hosts_of_a_job_on_several_nodes_are_in_its_claim(void **state)
-{
-    char more[300];
-
-    setenv("SLURM_JOB_NODELIST", "n[1-2]", 1);
-    for (int nodes = 1; nodes <= 2; nodes++) {
-        snprintf(more, sizeof more, "{\"tasks\": [{\"id\": \"7.0\", \"dir\": \"%s/t/7.0\", \"argv\": [\"true\"], \"nodes\": %d, \"ntasks\": 4}]}", dir, nodes);
-        begin(more);
-        assert_int_equal(RUN(job_dir), 0);
-        assert_string_equal(in_claim("hosts"), nodes == 2 ? "n1:2,n2:2" : "-");
-    }
-    unsetenv("SLURM_JOB_NODELIST");
-}
 
 static const char *said(void)
 {
@@ -442,47 +371,13 @@ static void as_a_shell_it_is_one(void **state)
     unsetenv("PBS_ENVIRONMENT");
 }
 
-/* A pilot's copy of itself: its time is that of the pilot. */
-static void a_pilot_s_job_ends_with_its_pilot(void **state)
-{
-    json_t *job = job_of("{\"walltime\": 600}");
-    char *text = json_dumps(job, 0);
-    struct error err;
-    pid_t pid;
-
-    begin("{}");
-    unlink(told_path);
-    pid = fork();
-    if (pid == 0) {
-        int fd = jobfd_write(text, strlen(text), &err);
-
-        log_init("stretto-run", LOG_LEVEL_NONE);
-        close(50);
-        _exit(run_job_in_copy(job_dir, fd, "g7", getppid(), time_monotonic_ms(), time_monotonic_ms() + 100000));
-    }
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
-    json_decref(told);
-    told = file_read_json(told_path, &err);
-    assert_non_null(told);
-    assert_true(is("watched") && is("daemon") && is("jobfd") && is("late"));
-    assert_in_range(number("deadline"), 1, 100000);
-    assert_string_equal(word("gpus"), "g7");
-    free(text);
-    json_decref(job);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_job_is_claimed_and_run_once),
         cmocka_unit_test(what_fails_is_the_exit_status),
-        cmocka_unit_test(a_checkpoint_directory_that_cannot_be_made_is_told_before),
-        cmocka_unit_test(the_daemon_s_own_is_watched),
         cmocka_unit_test(a_letter_takes_the_place_of_the_file),
-        cmocka_unit_test(hosts_of_a_job_on_several_nodes_are_in_its_claim),
         cmocka_unit_test(other_words_lead_elsewhere),
         cmocka_unit_test(as_a_shell_it_is_one),
-        cmocka_unit_test(a_pilot_s_job_ends_with_its_pilot),
     };
     static const char *const unset[] = {
         "SLURM_JOB_ID",       "SLURM_CPUS_ON_NODE", "SLURM_JOB_NODELIST",     "SLURM_TASKS_PER_NODE",

@@ -29,14 +29,6 @@ static void what_does_not_die_is_killed_again(void **state)
         assert_in_range(sent[i].at - sent[i - 1].at, 20, 1000);
 }
 
-static void without_a_walltime_it_takes_its_time(void **state)
-{
-    begin();
-    assert_record(run(0, 30000, none), "succeeded", "");
-    assert_int_equal(n_sent, 0);
-    assert_int_equal(now, START + 3600000);
-}
-
 static void the_warning_comes_before(void **state)
 {
     begin();
@@ -97,20 +89,6 @@ static void every_signal_that_ends_a_job_is_one(void **state)
         told_sig = signals[i];
         assert_record(run(600000, 30000, none), "cancelled", "cancelled");
         SENT({SIGTERM, 100000}, {SIGKILL, 130000});
-    }
-}
-
-/* It is not warned another time, before the walltime or when it is cancelled. */
-static void other_signals_go_on_to_the_task(void **state)
-{
-    static const int signals[] = {SIGUSR1, SIGUSR2};
-
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        begin();
-        told_at = 100000;
-        told_sig = signals[i];
-        assert_record(run(600000, 30000, none), "timeout", "ended at the walltime of 600 s");
-        SENT({signals[i], 100000}, {SIGTERM, 600000}, {SIGKILL, 630000});
     }
 }
 
@@ -249,12 +227,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(at_the_walltime_sigterm_and_after_the_grace_sigkill),
         cmocka_unit_test(what_does_not_die_is_killed_again),
-        cmocka_unit_test(without_a_walltime_it_takes_its_time),
         cmocka_unit_test(the_warning_comes_before),
         cmocka_unit_test(told_to_end_it_has_its_grace),
         cmocka_unit_test(told_to_end_when_its_time_is_over_it_ends_for_that),
         cmocka_unit_test(every_signal_that_ends_a_job_is_one),
-        cmocka_unit_test(other_signals_go_on_to_the_task),
         cmocka_unit_test(it_ends_before_the_scheduler_ends_it),
         cmocka_unit_test(it_ends_before_its_allocation_does),
         cmocka_unit_test(it_ends_with_its_pilot_only_where_that_is_earlier),

@@ -37,51 +37,6 @@ static struct adapter_status status_of(const char *name)
     return status;
 }
 
-static void states_are_read(void **state)
-{
-    struct adapter_status status;
-
-    parse("a|1|PENDING|100|N/A|n/a||None\n"
-          "b|2|RUNNING|100|120|n1|n[1-2]|None\n"
-          "c|3|COMPLETED|100|120|n1|n1|None\n"
-          "d|4|FAILED|100|120|n1|n1|NonZeroExitCode\n"
-          "e|5|NODE_FAIL|100|120|n1|n1|NodeDown\n"
-          "f|6|CANCELLED|100|130|n/a||None\n"
-          "g|7|CANCELLED by 0|100|130|n1|n1|None\n"
-          "h|8|TIMEOUT|100|130|n1|n1|TimeLimit\n"
-          "i|9|PREEMPTED|100|130|n1|n1|None\n"
-          "j|10|A_NEW_STATE|100|130|n1|n1|None\n"
-          "k|11|PENDING|100|N/A|n/a||PartitionTimeLimit\n"
-          "l|12|PENDING|100|N/A|n/a||ReqNodeNotAvail, UnavailableNodes:n[1-2]\n"
-          "m|13|OUT_OF_MEMORY|100|130|n1|n1|OutOfMemory\n");
-    status = status_of("a");
-    assert_int_equal(status.state, ADAPTER_JOB_QUEUED);
-    assert_string_equal(status.reason, "");
-    status = status_of("b");
-    assert_int_equal(status.state, ADAPTER_JOB_RUNNING);
-    assert_true(status.started_ms == 120000);
-    assert_string_equal(status.host, "n1");
-    assert_string_equal(status.scheduler_id, "2");
-    status = status_of("c");
-    assert_int_equal(status.state, ADAPTER_JOB_ENDED);
-    assert_string_equal(status.reason, "");
-    assert_string_equal(status_of("d").reason, "Slurm: FAILED (NonZeroExitCode)");
-    assert_false(status_of("d").node_lost);
-    assert_true(status_of("e").node_lost);
-    assert_string_equal(status_of("f").reason, "cancelled before it started");
-    assert_true(status_of("f").started_ms == 0);
-    assert_string_equal(status_of("g").reason, "Slurm: CANCELLED by 0");
-    assert_string_equal(status_of("h").reason, "Slurm: TIMEOUT (TimeLimit)");
-    assert_false(status_of("h").node_lost);
-    assert_true(status_of("i").node_lost);
-    assert_int_equal(status_of("j").state, ADAPTER_JOB_RUNNING);
-    assert_true(status_of("k").never);
-    assert_string_equal(status_of("k").reason, "PartitionTimeLimit");
-    assert_false(status_of("l").never);
-    assert_string_equal(status_of("m").reason, "Slurm: OUT_OF_MEMORY (OutOfMemory)");
-    batch_rows_free(&rows);
-}
-
 /* All that Slurm's manual lists. */
 static void every_state_has_its_meaning(void **state)
 {
@@ -343,7 +298,6 @@ static void the_limit_of_a_partition_is_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(states_are_read),
         cmocka_unit_test(every_state_has_its_meaning),
         cmocka_unit_test(what_can_never_run_is_told),
         cmocka_unit_test(of_one_name_the_right_one_is_told),

@@ -112,6 +112,8 @@ static void a_step_that_lacks_a_field_is_not_left_out(void **state)
     assert_int_equal(fixture_send(&fx, s, 0, 4), 0);
     assert_int_equal(stretto_send(s, stretto_field(s, "n", STRETTO_INT64, 0, NULL), 5, &n), 0);
     wait_for_samples(t, 1);
+    assert_int_equal(stretto_finish(s), -1);
+    assert_non_null(strstr(stretto_error(s), "step 5 was sent without the field \"u\""));
     stretto_abort(s);
 
     s = fixture_member(0, 2);

@@ -10,39 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static void an_idle_stream_lends_memory(void **state)
-{
-    int64_t shape[STRETTO_NDIM_MAX] = {3, 2}, wrong[] = {3, 0};
-    enum stretto_dtype dtype;
-    struct stretto *s;
-    void *memory, *other;
-    char name[16];
-    int ndim;
-
-    unsetenv("STRETTO_STREAM");
-    unsetenv("STRETTO_DEADLINE");
-    assert_int_equal(stretto_open(&s), 0);
-    assert_int_equal(stretto_describe(s, "a", &dtype, &ndim, shape), 0);
-    assert_int_equal(stretto_field(s, "a", STRETTO_FLOAT64, 2, shape), 0);
-    assert_int_equal(stretto_field(s, "b", STRETTO_UINT8, 2, wrong), -1);
-    assert_int_equal(stretto_lend(s, 0, &memory), 0);
-    memset(memory, 1, 6 * sizeof(double));
-    assert_int_equal(stretto_lend(s, 0, &other), 0);
-    assert_ptr_equal(other, memory);
-    assert_int_equal(stretto_send_lent(s, 0, 1), 0);
-    assert_int_equal(stretto_send_lent(s, 0, 1), -1);
-    assert_non_null(strstr(stretto_error(s), "nothing is lent for field \"a\""));
-    assert_int_equal(stretto_lend(s, 3, &memory), -1);
-    assert_null(memory);
-    for (int i = 2; i < 64; i++) {
-        snprintf(name, sizeof name, "f%d", i);
-        assert_int_equal(stretto_field(s, name, STRETTO_FLOAT64, 0, NULL), i);
-    }
-    assert_int_equal(stretto_field(s, "one too many", STRETTO_FLOAT64, 0, NULL), -1);
-    assert_int_equal(stretto_field(s, "f7", STRETTO_INT32, 0, NULL), 7);
-    assert_int_equal(stretto_close(s), 0);
-}
-
 /* The memory that is lent is the message's own; other memory is narrowed when it is sent. */
 static void what_is_written_into_lent_memory_is_sent(void **state)
 {
@@ -98,30 +65,10 @@ static void what_is_written_into_lent_memory_is_sent(void **state)
     free(times);
 }
 
-static void lent_memory_is_the_message_s_own(void **state)
-{
-    struct sendbuf_pool *pool = sendbuf_pool_create();
-    struct lending l = {.lent = false};
-    unsigned char *data, *next;
-    struct parcel p;
-
-    data = lending_lend(&l, pool, NULL, 1000);
-    lending_take(&l, &p);
-    assert_ptr_equal((unsigned char *)zmq_msg_data(&p.msg) + FRAME_HEADER_SIZE, data);
-    assert_int_equal(zmq_msg_size(&p.msg), FRAME_HEADER_SIZE + 1000);
-    next = lending_lend(&l, pool, NULL, 1000);
-    assert_ptr_not_equal(next, data);
-    lending_fini(&l);
-    zmq_msg_close(&p.msg);
-    sendbuf_pool_destroy(pool);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_idle_stream_lends_memory),
         cmocka_unit_test(what_is_written_into_lent_memory_is_sent),
-        cmocka_unit_test(lent_memory_is_the_message_s_own),
     };
 
     return cmocka_run_group_tests(tests, fixture_time_limit, NULL);

@@ -174,14 +174,6 @@ static void whatever_fails_is_the_reason_and_leaves_nothing(void **state)
     forget();
 }
 
-static void the_same_where_output_is_merged(void **state)
-{
-    describe("exit 0");
-    desc.merged = true;
-    fail_each_call();
-    forget();
-}
-
 static void without_a_new_process_it_says_so(void **state)
 {
     describe("exit 0");
@@ -228,7 +220,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(whatever_fails_is_the_reason_and_leaves_nothing, open_dir, close_dir),
-        cmocka_unit_test_setup_teardown(the_same_where_output_is_merged, open_dir, close_dir),
         cmocka_unit_test_setup_teardown(without_a_new_process_it_says_so, open_dir, close_dir),
         cmocka_unit_test_setup_teardown(it_begins_as_from_a_login, open_dir, close_dir),
     };

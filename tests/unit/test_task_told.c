@@ -1,19 +1,15 @@
-/* What a task is told, and given, beside what every task has: the file of its signs of life, the memory of a rank, its
- * hosts, CPUs and launcher, and a checkpoint from which it goes on. And what it does not hear of: what another job
- * around this one was told. */
+/* What a task is told, and given, beside what every task has: its hosts, its launcher and its PATH. And what it does not
+ * hear of: what another job around this one was told. */
 #include "tasks/runner/task.h"
 
 #include "common/files.h"
 #include "common/log.h"
 #include "common/xalloc.h"
-#include "tasks/runner/looks.h"
-#include "tasks/runner/restarts.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -99,51 +95,6 @@ static void assert_run(const char *script, const char *env, const char *wanted)
 {
     assert_string_equal(run(script, env), wanted);
     forget();
-}
-
-/* Its library writes there while it waits, several times in the time after which it counts as hung. */
-static void it_shows_that_it_lives_in_a_file_of_its_own(void **state)
-{
-    char wanted[200], alive[100], echo[120];
-
-    snprintf(alive, sizeof alive, "%s/alive", task_dir);
-    desc.silence_ms = 80000;
-    snprintf(wanted, sizeof wanted, "%s 10000 no\n", alive);
-    assert_int_equal(mkdir(task_dir, 0700), 0);
-    snprintf(echo, sizeof echo, "echo 1 >'%s'", alive);
-    assert_int_equal(system(echo), 0); /* of a former process */
-    assert_run("[ -e \"$STRETTO_ALIVE\" ] && f=yes || f=no; echo $STRETTO_ALIVE $STRETTO_ALIVE_MS $f", "{}", wanted);
-    desc.stopped_ms = 8000;
-    assert_run("echo $STRETTO_ALIVE_MS", "{}", "1000\n");
-    desc.silence_ms = 0;
-    assert_run("echo ${STRETTO_ALIVE-none} ${STRETTO_ALIVE_MS-none}", "{}", "none none\n");
-}
-
-static void a_rank_has_its_memory_and_goes_on_in_its_output(void **state)
-{
-    int memory[] = {-1, -1};
-    struct restarts r = {.job = &job, .memory = memory};
-    FILE *f = tmpfile();
-
-    assert_non_null(f);
-    fputs("its own", f);
-    fflush(f);
-    desc.kind = JOBDESC_TRAINING;
-    desc.ntasks = 2;
-    desc.tasks = tasks;
-    job.restarts = &r;
-    memory[1] = fileno(f);
-    assert_run("echo $STRETTO_RESTART; cat $STRETTO_KEPT", "{}", "0\nits own");
-    r.number = 2;
-    assert_run("echo; echo $STRETTO_RESTART", "{}", "0\nits own\n2\n");
-    assert_null(strstr(text_of("stdout"), "none"));
-    memory[1] = -1;
-    assert_run("echo ${STRETTO_KEPT-none} >new; cat new", "{}", "0\nits own\n2\nnone\n");
-    assert_null(task.metrics);
-    job.restarts = NULL;
-    /* its output begins anew */
-    assert_run("echo ${STRETTO_RESTART-none} ${STRETTO_METRICS-none}", "{}", "none none\n");
-    fclose(f);
 }
 
 static void what_was_told_around_it_is_not_handed_on(void **state)
@@ -238,66 +189,6 @@ static void launchers_have_their_words(void **state)
     free(other);
 }
 
-static int n_saw;
-
-static void saw(void *arg, size_t whose, int what, const char *name, bool renamed)
-{
-    assert_ptr_equal(arg, &n_saw);
-    assert_int_equal(whose, 1);
-    if (what == LOOKS_FILES && strcmp(name, "a.ckpt") == 0 && !renamed)
-        n_saw |= 1;
-    if (what == LOOKS_FILES && strcmp(name, "b.ckpt") == 0 && renamed)
-        n_saw |= 2;
-    if (what == LOOKS_RECORDS && strcmp(name, "1.json") == 0)
-        n_saw |= 4;
-}
-
-static void it_goes_on_from_its_checkpoint(void **state)
-{
-    struct watch *watch = watch_create();
-    char *env, ckpt_dir[100], wanted[200];
-    struct error err;
-    struct ckpt ckpt = {.path = "old.ckpt", .step = 5, .ensemble = 7, .attempt = 1};
-
-    assert_non_null(watch);
-    snprintf(ckpt_dir, sizeof ckpt_dir, "%s/ckpt", dir);
-    env = xasprintf("{\"STRETTO_CHECKPOINT_DIR\": \"%s\", \"STRETTO_ATTEMPT\": \"2\"}", ckpt_dir);
-    desc.checkpoint = (struct jobdesc_checkpoint){.any = true, .keep = 3, .glob = "*.ckpt", .before_ms = 1500};
-    desc.ntasks = 2;
-    desc.tasks = tasks;
-    job.watch = watch;
-    assert_run("echo ${STRETTO_RESUME-none} $STRETTO_CHECKPOINT_BEFORE", env, "none 1.5\n");
-    assert_null(task.rec.end.resumed);
-    snprintf(wanted, sizeof wanted, "echo x >'%s/old.ckpt'", ckpt_dir);
-    assert_int_equal(system(wanted), 0);
-    assert_int_equal(ckpt_measure(ckpt_dir, &ckpt, &err), 0);
-    assert_int_equal(ckptdir_add(ckpt_dir, &ckpt, &err), 0);
-    watch_read(watch, saw, &n_saw);
-    n_saw = 0;
-    snprintf(wanted, sizeof wanted, "%s/old.ckpt\n", ckpt_dir);
-    assert_string_equal(run("d=$STRETTO_CHECKPOINT_DIR; echo $STRETTO_RESUME; echo 1 >$d/a.ckpt; echo 1 >$d/t; mv $d/t $d/b.ckpt; echo >$d/.stretto/1.json", env), wanted);
-    assert_int_equal(json_integer_value(json_object_get(task.rec.end.resumed, "step")), 5);
-    assert_true(task_leaves_checkpoints(&task));
-    watch_read(watch, saw, &n_saw);
-    assert_int_equal(n_saw, 7);
-    forget();
-    watch_destroy(watch);
-    job.watch = NULL;
-    desc.checkpoint = (struct jobdesc_checkpoint){0};
-    assert_run("echo ${STRETTO_RESUME-none} ${STRETTO_CHECKPOINT_BEFORE-none} ${STRETTO_DEADLINE-none}", env,
-               "none none none\n");
-    free(env);
-}
-
-static void a_member_reports_metrics(void **state)
-{
-    run("echo", "{}");
-    assert_non_null(task.metrics);
-    assert_true(metrics_due(task.metrics) > clock_ms());
-    assert_int_equal(task.rec.end.started_ms, 1700000000500);
-    forget();
-}
-
 static void without_a_path_of_its_own_it_has_the_runner_s(void **state)
 {
     char *path = xstrdup(getenv("PATH"));
@@ -314,13 +205,9 @@ int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, open_dir, close_dir)
     const struct CMUnitTest tests[] = {
-        CASE(it_shows_that_it_lives_in_a_file_of_its_own),
-        CASE(a_rank_has_its_memory_and_goes_on_in_its_output),
         CASE(what_was_told_around_it_is_not_handed_on),
         CASE(processes_that_meet_are_told_where),
         CASE(launchers_have_their_words),
-        CASE(it_goes_on_from_its_checkpoint),
-        CASE(a_member_reports_metrics),
         CASE(without_a_path_of_its_own_it_has_the_runner_s),
     };
     static const char *const unset[] = {"SLURM_JOB_ID", "SLURM_CPUS_ON_NODE", "SLURM_JOB_NODELIST",

@@ -55,18 +55,6 @@ static void values_are_written_as_jansson_would_but_short(void **state)
     free(text.data);
 }
 
-static void digits_are_those_of_printf(void **state)
-{
-    static const int64_t numbers[] = {0, 7, 10, -1, 1000000, INT64_MAX, INT64_MIN};
-    char wanted[32], digits[TEXT_DIGITS];
-
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        snprintf(wanted, sizeof wanted, "%lld", (long long)numbers[i]);
-        assert_ptr_equal(text_digits(digits, numbers[i]), digits + strlen(wanted));
-        assert_string_equal(digits, wanted);
-    }
-}
-
 static void reals_are_as_short_as_they_can_be(void **state)
 {
     static const struct {
@@ -81,53 +69,6 @@ static void reals_are_as_short_as_they_can_be(void **state)
         assert_ptr_equal(text_real(text, cases[i].number), text);
         assert_string_equal(text, cases[i].wanted);
         assert_true(strtod(text, NULL) == cases[i].number);
-    }
-}
-
-/* Whatever its length, a text that grows has all of it and an end. */
-static void texts_grow_without_loss(void **state)
-{
-    for (size_t n = 0; n < 300; n++) {
-        struct text put = {0}, added = {0}, twice = {0};
-        char *wanted = malloc(n + 1);
-
-        memset(wanted, 'w', n);
-        wanted[n] = '\0';
-        text_put(&put, wanted, n);
-        assert_string_equal(put.data, wanted);
-        assert_int_equal(put.size, n);
-        assert_true(put.room > put.size);
-        text_add(&added, "%s", wanted);
-        assert_string_equal(added.data, wanted);
-        assert_int_equal(added.size, n);
-        for (int i = 0; i < 2; i++)
-            text_add(&twice, "%s%d", wanted, i);
-        assert_int_equal(twice.size, 2 * n + 2);
-        assert_memory_equal(twice.data + n, "0", 1);
-        assert_memory_equal(twice.data + n + 1, wanted, n);
-        assert_string_equal(twice.data + 2 * n + 1, "1");
-        text_string(&put, "!");
-        assert_int_equal(put.size, n + 1);
-        assert_string_equal(put.data + n, "!");
-        text_number(&put, -12);
-        assert_string_equal(put.data + n, "!-12");
-        assert_int_equal(put.size, n + 4);
-        free(wanted);
-        free(put.data);
-        free(added.data);
-        free(twice.data);
-    }
-}
-
-static void copies_are_cut_where_there_is_no_room(void **state)
-{
-    for (size_t size = 1; size < 6; size++) {
-        char *out = malloc(size);
-
-        text_copy(out, size, "abc");
-        assert_int_equal(strlen(out), size > 3 ? 3 : size - 1);
-        assert_memory_equal(out, "abc", strlen(out));
-        free(out);
     }
 }
 
@@ -170,36 +111,13 @@ static void a_typing_error_is_near(void **state)
     assert_null(near_find(longest, words));
 }
 
-/* Strings are added behind what is there, also those that only jansson can write. */
-static void strings_are_added(void **state)
-{
-    struct text text = {0};
-
-    text_string(&text, "[");
-    text_json_string(&text, "plain");
-    text_string(&text, ",");
-    text_json_string(&text, "Z\xc3\xbcrich \x01");
-    text_string(&text, ",");
-    text_json_string(&text, "\xff");
-    text_string(&text, ",");
-    text_json(&text, NULL); /* nothing */
-    text_json_string(&text, "\\\"\\");
-    text_string(&text, "]");
-    assert_string_equal(text.data, "[\"plain\",\"Z\xc3\xbcrich \\u0001\",\"\",\"\\\\\\\"\\\\\"]");
-    free(text.data);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_grow_without_loss),
-        cmocka_unit_test(copies_are_cut_where_there_is_no_room),
         cmocka_unit_test(values_for_people_are_short),
         cmocka_unit_test(a_typing_error_is_near),
-        cmocka_unit_test(strings_are_added),
         cmocka_unit_test(strings_are_escaped),
         cmocka_unit_test(values_are_written_as_jansson_would_but_short),
-        cmocka_unit_test(digits_are_those_of_printf),
         cmocka_unit_test(reals_are_as_short_as_they_can_be),
     };
 

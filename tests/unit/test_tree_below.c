@@ -131,51 +131,6 @@ static void each_is_of_its_task(void **state)
     assert_true(tree.n == 0 && tree.items == NULL);
 }
 
-static void one_is_seen_as_it_is(void **state)
-{
-    pid_t pid = start((struct kind){.leads = true, .script = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo $$; read x"});
-    pid_t renamed = start((struct kind){.script = "cp /bin/sleep \"$TMPDIR/a) (b c\" && cd \"$TMPDIR\" && exec './a) (b c' 1000 & echo $!; wait"});
-    const struct tree_process *p;
-    struct tree tree;
-
-    tree_look(&tree, NULL, 0);
-    p = in(&tree, pid);
-    assert_non_null(p);
-    assert_string_equal(p->name, "sh");
-    assert_int_equal(p->parent, getpid());
-    assert_int_equal(p->session, pid);
-    assert_true(p->state == 'S' || p->state == 'R' || p->state == 'D');
-    assert_true(p->ticks > 0);
-    assert_true(p->start == process_start_time(pid));
-    assert_int_equal(p->task, TREE_UNOWNED);
-    tree_free(&tree);
-    for (bool is = false; !is;) { /* until it has become the other program */
-        tree_look(&tree, NULL, 0);
-        p = in(&tree, renamed);
-        assert_non_null(p);
-        is = strcmp(p->name, "a) (b c") == 0;
-        assert_true(!is || p->session == getsid(0));
-        tree_free(&tree);
-    }
-}
-
-static void what_has_ended_is_not_there(void **state)
-{
-    pid_t gone = start((struct kind){.script = "echo $$"}), stays = start((struct kind){0});
-    const struct tree_task task = {.mark = mark};
-    siginfo_t ended;
-    struct tree tree;
-
-    assert_int_equal(waitid(P_PID, (id_t)gone, &ended, WEXITED | WNOWAIT), 0);
-    tree_look(&tree, &task, 1);
-    assert_null(in(&tree, gone)); /* a zombie */
-    assert_non_null(in(&tree, stays));
-    assert_int_equal(kill(stays, SIGKILL), 0);
-    assert_int_equal(waitid(P_PID, (id_t)stays, &ended, WEXITED | WNOWAIT), 0);
-    assert_int_equal(tree_signal(&tree, TREE_ALL, 0), 0); /* it has ended since */
-    tree_free(&tree);
-}
-
 /* Its number may be another process's by now. */
 static void another_process_of_its_number_is_spared(void **state)
 {
@@ -195,45 +150,6 @@ static void another_process_of_its_number_is_spared(void **state)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     tree_free(&tree);
-}
-
-static int status_of(pid_t pid)
-{
-    int status;
-
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    return WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status);
-}
-
-/* All below, and only these. */
-static void all_below_are_killed(void **state)
-{
-    pid_t child = start((struct kind){0}), apart = start((struct kind){.leads = true}), orphan = start((struct kind){.is_orphan = true});
-
-    assert_int_equal(tree_signal_below(SIGKILL), 3);
-    assert_int_equal(status_of(child), SIGKILL);
-    assert_int_equal(status_of(apart), SIGKILL);
-    assert_int_equal(status_of(orphan), SIGKILL);
-    assert_int_equal(tree_signal_below(SIGKILL), 0);
-    assert_int_equal(tree_children(), 0);
-}
-
-/* Its group, and what carries its mark elsewhere, each once; nothing else. */
-static void a_running_task_is_told_once(void **state)
-{
-    static const char count[] = "trap 'n=1$n' TERM; echo $$; while read x; do :; done; exit ${#n}";
-    pid_t leader = start((struct kind){.mark = mark, .leads = true, .script = count});
-    pid_t apart = start((struct kind){.mark = mark, .leads = true, .script = count});
-    pid_t member = start((struct kind){.script = count}), other = start((struct kind){.mark = other_mark, .leads = true, .script = count});
-
-    tree_signal_running(leader, mark, SIGTERM);
-    tree_signal_running(leader, mark, 0);
-    close(hold[1]);
-    hold[1] = dup(0);
-    assert_int_equal(status_of(leader), -1);
-    assert_int_equal(status_of(apart), -1);
-    assert_int_equal(status_of(member), 0);
-    assert_int_equal(status_of(other), 0);
 }
 
 static void children_are_counted_until_they_were_waited_for(void **state)
@@ -257,11 +173,7 @@ int main(void)
 #define CASE(f) cmocka_unit_test_setup_teardown(f, begin, finish)
     const struct CMUnitTest tests[] = {
         CASE(each_is_of_its_task),
-        CASE(one_is_seen_as_it_is),
-        CASE(what_has_ended_is_not_there),
         CASE(another_process_of_its_number_is_spared),
-        CASE(all_below_are_killed),
-        CASE(a_running_task_is_told_once),
         CASE(children_are_counted_until_they_were_waited_for),
     };
     char dir[64] = "/tmp/stretto-test-XXXXXX", rm[96];
