@@ -1,11 +1,11 @@
-"""Tells what sets of simulations are worth: trains the surrogate on each for the same number of batches, and validates it.
+"""Compares sets of simulations: trains the surrogate on each for the same number of batches, and validates it.
 
     python3 -m stretto.examples.heat_design --members 20,40,80 --seeds 5 adaptive-{seed}.jsonl halton-{seed}.jsonl
 
-A file has the parameters of one simulation a line, as JSON objects, in the order in which they were chosen; {seed} stands for
-1, 2, … as it does for the seed of the training. heat2d computes them. Prints for each name and number of first members the mean
-of the validation loss in K² over the seeds, with its standard deviation. All is by one process, so that nothing depends on how
-fast the machine is.
+A file has the parameters of one simulation a line, as JSON objects, in the order in which they were chosen; {seed}
+stands for 1, 2, … as it does for the seed of the training. heat2d computes them. Prints for each name and number of
+first members the mean of the validation loss in K² over the seeds, with its standard deviation. All is by one process,
+so that nothing depends on how fast the machine is.
 """
 
 import json
@@ -45,8 +45,13 @@ def train(design, members, options, seed):
         member = source.integers(members, size=options.batch)
         place = source.integers(options.steps, size=options.batch)
         fields = numpy.stack([design.fields[i][j] for i, j in zip(member, place)])
-        trainer.learn({heat_surrogate.FIELD: torch.from_numpy(fields), "params": torch.from_numpy(design.params[member]),
-                       "member": torch.from_numpy(member), "step": torch.from_numpy(place + 1)}, number / options.batches)  # fmt: skip
+        batch = {
+            heat_surrogate.FIELD: torch.from_numpy(fields),
+            "params": torch.from_numpy(design.params[member]),
+            "member": torch.from_numpy(member),
+            "step": torch.from_numpy(place + 1),
+        }
+        trainer.learn(batch, number / options.batches)
     return trainer
 
 

@@ -66,8 +66,8 @@ class Averaged(torch.nn.Module):
 class GlobalBatch:
     """The samples that all ranks learn from in a step: as many as at the beginning, also when there are more ranks.
 
-    A batch of more ranks is learnt in several parts, each a step of its own. Fewer ranks have less than that in a batch;
-    then the learning rate follows, by the square root, as suits Adam. `batches` counts steps.
+    A batch of more ranks is learnt in several parts, each a step of its own. Fewer ranks have less than that in a
+    batch; then the learning rate follows, by the square root, as suits Adam. `batches` counts steps.
     """
 
     def __init__(self, ranks, batch):
@@ -84,10 +84,12 @@ class GlobalBatch:
         return (self.now / self.parts / self.samples) ** 0.5
 
     def split(self, batch):
-        """Return a batch's parts, dicts of tensors. The very last batch may have fewer samples than parts: some come twice."""
+        """Return a batch's parts, dicts of tensors. If the last batch has fewer samples than parts, some come twice."""
         count = len(batch["step"])
         places = torch.arange(max(count, self.parts)) % count
-        return [{name: tensor[some] for name, tensor in batch.items()} for some in torch.tensor_split(places, self.parts)]
+        return [
+            {name: tensor[some] for name, tensor in batch.items()} for some in torch.tensor_split(places, self.parts)
+        ]
 
     def state_dict(self):
         return {"samples": self.samples, "batches": self.batches}

@@ -51,7 +51,9 @@ def parser(prog, description):
     p.add_argument("--validation-seed", type=int, default=20231, help="that they are drawn with (%(default)s)")
     p.add_argument("--validate-every", type=positive, default=1000, help="batches (%(default)s)")
     p.add_argument("--report-every", type=positive, default=100, help="batches for a train_loss point (%(default)s)")
-    p.add_argument("--report-members", action="store_true", help="tell the daemon of each member how badly its samples are known")
+    p.add_argument(
+        "--report-members", action="store_true", help="report of each member how badly its samples are known"
+    )
     p.add_argument("--limit", type=positive, help="learn from so many batches only; the rest is drawn and counted")
     p.add_argument("--threads", type=positive, help="of PyTorch on the CPU")
     p.add_argument("--seed", type=int, default=1, help="of the initial weights (%(default)s)")
@@ -145,7 +147,7 @@ class Log:
         self.losses.clear()
 
     def known(self, members, errors):
-        """Report how badly samples are known that were learnt since the last time: squared errors of before, by member."""
+        """Report the squared errors, by member, of samples learnt since the last time, from before they were learnt."""
         if members:
             self.rx.report(torch.cat(members), torch.cat(errors))
         members.clear()
@@ -153,8 +155,8 @@ class Log:
 
     def validated(self, loss):
         self.rx.metric("validation_loss", self.counted.batches, loss)
-        print(f"batch {self.counted.batches}: validation loss {loss:.2f} K², {self.books.unique} of {self.total} samples "
-              f"drawn, {time.monotonic() - self.started:.1f} s", flush=True)
+        print(f"batch {self.counted.batches}: validation loss {loss:.2f} K², "
+              f"{self.books.unique} of {self.total} samples drawn, {time.monotonic() - self.started:.1f} s", flush=True)
 
 
 def stream_batches(rx, device):

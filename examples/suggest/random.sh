@@ -32,7 +32,8 @@ after=0 ended=null
 while [ "$ended" = null ]; do
 	ended=$(call "$url" | jq .ended) # before the results, so that the last look sees them all
 	page=$(call "$url/results?after=$after&limit=1000")
-	jq -r '.results[] | [.name, .state, .parameters, (.metrics | map_values(.last))] | map(tostring) | join("  ")' <<<"$page"
+	jq -r '.results[] | [.name, .state, .parameters, (.metrics | map_values(.last))]
+		| map(tostring) | join("  ")' <<<"$page"
 	after=$(jq .next <<<"$page")
 	sleep 0.5
 done

@@ -1,7 +1,8 @@
 """Makes images of the shape of CIFAR-10: ten classes of striped 32 × 32 pictures in three colours.
 
-A class is one of five directions of stripes in one of two pairs of colours. Width and place of the stripes, brightness and
-noise differ from picture to picture, so that a linear model learns little of it and a small convolutional network most.
+A class is one of five directions of stripes in one of two pairs of colours. Width and place of the stripes, brightness
+and noise differ from picture to picture, so that a linear model learns little of it and a small convolutional network
+most.
 """
 
 import math
@@ -14,7 +15,7 @@ COLOURS = torch.tensor([[[1.0, 0.3, -0.6], [-0.4, 0.2, 0.7]], [[-0.5, 0.8, 0.1],
 
 
 def images(count, seed, noise=0.6):
-    """Return `count` images, float32 [count, 3, 32, 32], and their classes, int64 [count]: the same ones for the same seed."""
+    """Return `count` images, float32 [count, 3, 32, 32], and their classes, int64 [count], which the seed determines."""
     source = torch.Generator().manual_seed(seed)
 
     def uniform(low, high):

@@ -2,9 +2,9 @@
 
     python3 -m stretto.examples.sweep_train --optimiser adam --lr 0.001 --batch 32
 
-stretto runs it as a member of a sweep: see sweep.json. Nothing in it is stretto's. The launcher "copies" starts one process
-for each worker, with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun does. Rank 0 appends lines of JSON to the file
-that STRETTO_METRICS names, if it is set, and leaves model.pt in its working directory.
+stretto runs it as a member of a sweep: see sweep.json. Nothing in it is stretto's. The launcher "copies" starts one
+process for each worker, with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun does. Rank 0 appends lines of
+JSON to the file that STRETTO_METRICS names, if it is set, and leaves model.pt in its working directory.
 """
 
 import argparse
@@ -80,7 +80,8 @@ class Run:
 
     def epoch(self, number):
         """Learn from each image once. All workers draw the same order, and each takes its part of every batch."""
-        order = torch.randperm(len(self.classes), generator=torch.Generator().manual_seed(self.options.seed * 1000 + number))
+        source = torch.Generator().manual_seed(self.options.seed * 1000 + number)
+        order = torch.randperm(len(self.classes), generator=source)
         whole = self.options.batch * self.workers
         for start in range(0, len(order) - whole + 1, whole):
             mine = start + self.rank * self.options.batch

@@ -9,8 +9,8 @@
             temperature.send(step, u)
 
 Leaving the block, also by sys.exit(0), waits until the training holds everything that was sent. Leaving it by another
-exception does not, and the member then has not succeeded. A program that is not run under stretto still runs: the stream is
-then idle and sends nothing, and a line on stderr says so once.
+exception does not, and the member then has not succeeded. A program that is not run under stretto still runs: the
+stream is then idle and sends nothing, and a line on stderr says so once.
 
 An array is copied once, in C with the interpreter lock released; that copy narrows float64 if the spec wants
 float32. An array that is not C-contiguous, or not of this machine's byte order, is copied once more before. With

@@ -45,8 +45,9 @@ def _backend(device, names):
     gpus = [(name["host"], name["gpu"]) for name in names if name.get("gpu")]
     if len(set(gpus)) == len(gpus):
         return "nccl"
-    logging.getLogger("stretto").warning("ranks share a GPU, which NCCL refuses: gradients go by gloo, through the memory "
-                                         "of the host, which is slower")
+    logging.getLogger("stretto").warning(
+        "ranks share a GPU, which NCCL refuses: gradients go by gloo, through the memory of the host, which is slower"
+    )
     return "gloo"
 
 
@@ -208,8 +209,8 @@ class _Agreement:
     def all_wait(self, batches):
         """Return whether all ranks wait for samples after so many batches; then none draws any more.
 
-        A rank that is further may wait in a collective call for this one, so this one goes on after a while. Whether all
-        have waited at one time is decided by a counter that the ranks change one at a time.
+        A rank that is further may wait in a collective call for this one, so this one goes on after a while. Whether
+        all have waited at one time is decided by a counter that the ranks change one at a time.
         """
         counter = "waiting-%d" % batches
         if self._store.add(counter, 1) == self._ranks:
@@ -310,8 +311,8 @@ class _Agreement:
         limit = _failure_after().total_seconds()
         if now - self._blocked[0] > limit and waited - self._blocked[1] > limit / 2:
             logging.getLogger("stretto").warning(
-                "rank %d has left its loop after %d batches, without rx.done(), and its buffer is full: no rank gets more "
-                "samples", self._rank, self._rx._drawn)  # pylint: disable=protected-access
+                "rank %d has left its loop after %d batches, without rx.done(), and its buffer is full: no rank gets "
+                "more samples", self._rank, self._rx._drawn)  # pylint: disable=protected-access
             self._tell(enough=self._rank)
             self.stop()
 

@@ -108,14 +108,14 @@ class StreamDataset(torch.utils.data.IterableDataset):
 
     A field whose first extent varies is a stretto.train.Ragged of tensors.
 
-    The receiver is in this process and has its own thread, so a DataLoader needs batch_size=None and no workers. There is
-    one pass over the stream, which ends when all is drawn; a second one is empty, and says so. Memory of tensors that are
-    gone is used again.
+    The receiver is in this process and has its own thread, so a DataLoader needs batch_size=None and no workers. There
+    is one pass over the stream, which ends when all is drawn; a second one is empty, and says so. Memory of tensors
+    that are gone is used again.
 
     `device` is where the fields and "params" shall lie. For a GPU they come through page-locked memory, and are copied
-    while the GPU learns from the batch before. "member" and "step", which say what the samples are, stay on the host, and
-    so do the offsets of a Ragged. With pin_memory alone, all is left in page-locked memory, which the program can copy
-    to the GPU without blocking.
+    while the GPU learns from the batch before. "member" and "step", which say what the samples are, stay on the host,
+    and so do the offsets of a Ragged. With pin_memory alone, all is left in page-locked memory, which the program can
+    copy to the GPU without blocking.
     """
 
     def __init__(self, rx, pin_memory=False, device=None):
@@ -148,7 +148,9 @@ class StreamDataset(torch.utils.data.IterableDataset):
             raise RuntimeError("the stream is received in this process: use " + _RIGHT)
         caller = sys._getframe(1).f_locals.get("self")  # pylint: disable=protected-access
         if getattr(caller, "auto_collation", False):  # a DataLoader's, which would make a batch of batches
-            raise TypeError("the dataset gives whole batches, whose size is training.buffer.batch of the spec: use " + _RIGHT)
+            raise TypeError(
+                "the dataset gives whole batches, whose size is training.buffer.batch of the spec: use " + _RIGHT
+            )
         self._rx._warn_of_second_pass()  # pylint: disable=protected-access
         return self._batches()
 
@@ -186,10 +188,10 @@ def _watch_steps(optimiser, note):
 
 
 def _bare(name, part):
-    """Return the model that is in a wrapper whose state a process without it, or another number of ranks, cannot load."""
+    """Return the model in a wrapper whose state cannot be loaded without it, or by another number of ranks."""
     if type(part).__name__ in ("FullyShardedDataParallel", "FSDPModule"):
-        raise TypeError("\"%s\": each rank has a part of a model in FullyShardedDataParallel, which Checkpoints cannot save: "
-                        "save it by rx.checkpoint()" % name)
+        raise TypeError("\"%s\": each rank has a part of a model in FullyShardedDataParallel, which Checkpoints cannot "
+                        "save: save it by rx.checkpoint()" % name)
     while isinstance(part, torch.nn.Module):
         if isinstance(part, _WRAPPERS):
             part = part.module
@@ -261,7 +263,9 @@ class Checkpoints:
 
     def __init__(self, rx, own=None, background=True, accumulate=None, **shared):
         self._rx = rx
-        self._own, self._shared = ({name: _bare(name, part) for name, part in parts.items()} for parts in (own or {}, shared))
+        self._own, self._shared = (
+            {name: _bare(name, part) for name, part in parts.items()} for parts in (own or {}, shared)
+        )
         self._accumulate = accumulate
         self._optimisers = [part for part in (*self._own.values(), *self._shared.values())
                             if isinstance(part, torch.optim.Optimizer)]
@@ -334,7 +338,7 @@ class Checkpoints:
         self._prepared = True
 
     def _while_waiting(self):
-        """Save a checkpoint that is due though no samples come; with several ranks the last one, if all of them wait."""
+        """Save a checkpoint that is due while no samples come; with several ranks only the last one, if all wait."""
         due = self._rx.checkpoint_due_while_waiting(self.batches)
         if due and (due == train.LAST or self.batches != self._saved):
             self._checkpoint(due)

@@ -31,8 +31,8 @@ _STATES = ("waiting", "receiving", "draining", "done", "unfinished")
 # Python looks at its signals this often while it waits for samples.
 _WAIT_MS = 100
 
-#: What checkpoint_due() returns: nothing is due; a checkpoint is due; it is due, and the last one of these ranks, whose time
-#: is nearly over, or which are to be more or fewer.
+#: What checkpoint_due() returns: nothing is due; a checkpoint is due; it is due, and the last one of these ranks, whose
+#: time is nearly over, or which are to be more or fewer.
 NOT_DUE, DUE, LAST = 0, 1, 2
 
 #: A field's dtype (numpy.dtype) and shape (tuple). A first extent that varies is -1 in it, and at most `max`.
@@ -107,9 +107,10 @@ class Receiver:
         self.generation = calls.generation(handle)
         self.count = calls.count(handle)
         self.batch_size = calls.batch_size(handle)
-        #: What the program saved in the checkpoint that this training goes on from, by the path of its file or directory,
-        #: its step, and how many ranks saved it; None if the training begins at the start. With another number of
-        #: ranks, a batch of all of them together has another size, and the program may want another learning rate.
+        #: What the program saved in the checkpoint that this training goes on from, by the path of its file or
+        #: directory, its step, and how many ranks saved it; None if the training begins at the start. With another
+        #: number of ranks, a batch of all of them together has another size, and the program may want another learning
+        #: rate.
         path = calls.resume(handle)
         self.resume = None if path is None else os.fsdecode(path)
         self.resume_step = None if path is None else calls.resume_step(handle)
@@ -150,7 +151,9 @@ class Receiver:
         if not self._handle:
             raise RuntimeError("this receiver is closed")
         if os.getpid() != self._pid:
-            raise RuntimeError("the stream comes to process %d, which opened it: its child %d has none" % (self._pid, os.getpid()))
+            raise RuntimeError(
+                "the stream comes to process %d, which opened it: its child %d has none" % (self._pid, os.getpid())
+            )
         return self._handle
 
     def _failed(self):
@@ -255,8 +258,8 @@ class Receiver:
     def _warn_of_second_pass(self):
         if self._ended and not self.unfinished:
             logging.getLogger("stretto").warning(
-                "the stream has ended, and has no second epoch: this pass over it is empty. A Reservoir (training.buffer in "
-                "the spec) draws samples again while the members run")
+                "the stream has ended, and has no second epoch: this pass over it is empty. A Reservoir (training.buffer "
+                "in the spec) draws samples again while the members run")
 
     def metric(self, name, step, value):
         """Add a point to a metric series, such as ("train_loss", batches so far, loss)."""
@@ -269,7 +272,9 @@ class Receiver:
         The daemon gets the mean of each member's values within a second, as a point of the member's metric "statistic".
         Lists of members are sorted by it, and generators choose from it. Tensors are accepted as well.
         """
-        members, values = (array.detach().cpu().numpy() if hasattr(array, "detach") else array for array in (member, value))
+        members, values = (
+            array.detach().cpu().numpy() if hasattr(array, "detach") else array for array in (member, value)
+        )
         members = numpy.asarray(members)
         if members.size > 0 and not numpy.can_cast(members.dtype, numpy.int64, "safe"):
             raise TypeError("members are told by their numbers, as int64; this array is %s" % members.dtype)
@@ -294,10 +299,10 @@ class Receiver:
     def learnt(self):
         """Say that the model has learnt from all batches that were given out.
 
-        Without this call, that is understood when a checkpoint is saved. From the first call on, only what was given out
-        before the last call counts as learnt: other samples come again in a training that goes on from a checkpoint. A
-        program that accumulates gradients over several batches calls it at its beginning, and after each step of its
-        optimiser; stretto.torch does so.
+        Without this call, that is understood when a checkpoint is saved. From the first call on, only what was given
+        out before the last call counts as learnt: other samples come again in a training that goes on from a
+        checkpoint. A program that accumulates gradients over several batches calls it at its beginning, and after each
+        step of its optimiser; stretto.torch does so.
         """
         if self._calls.learnt(self._open_handle()) != 0:
             self._failed()
@@ -339,8 +344,8 @@ class Receiver:
         configured logging). For LAST the function is called before this method returns, and what it raises is raised.
 
         A training that goes on from the checkpoint never gets the samples again that were drawn before it, and gets all
-        others, so the model must have learnt from every batch that was given out, or learnt() says from which. Raises what `save` raises, after which
-        the same step may be tried again.
+        others, so the model must have learnt from every batch that was given out, or learnt() says from which. Raises
+        what `save` raises, after which the same step may be tried again.
         """
         due = due or self._due or DUE
         self._open_handle()
@@ -418,8 +423,8 @@ class Receiver:
     def on_wait(self, call):
         """Have `call()` called about ten times a second while next_batch() waits for samples; None: nothing.
 
-        So a program can save a checkpoint although no more samples come: the last one before the end of its time, or one
-        for which reception waits (checkpoint_due_while_waiting()).
+        So a program can save a checkpoint although no more samples come: the last one before the end of its time, or
+        one for which reception waits (checkpoint_due_while_waiting()).
         """
         self._on_wait = call
 
@@ -458,8 +463,8 @@ class Receiver:
         self._before_done()
         if not self.unfinished and self.unlearnt > 0:
             logging.getLogger("stretto").warning(
-                "%d samples were given out after the last step of the optimiser, and no model has learnt from them: have it "
-                "step once more after the loop, or say so by learnt()", self.unlearnt)
+                "%d samples were given out after the last step of the optimiser, and no model has learnt from them: have "
+                "it step once more after the loop, or say so by learnt()", self.unlearnt)
         self._end = "by rx.done()"
         if self._agreement is not None:
             self._agreement.stop()
