@@ -77,7 +77,7 @@ static int change_one(struct store *store, const struct member_row *row,
 
     if (row->state == MEMBER_SUBMITTED || row->state == MEMBER_RUNNING)
         return write(store, row, err);
-    stretto_assert(row->index >= 0 && row->attempts >= 0 && row->state < MEMBER_STATE_COUNT);
+    stretto_assert(row->state < MEMBER_STATE_COUNT);
     if (store_begin(store, err) < 0 || read_before_change(store, &change, err) < 0 || write(store, row, err) < 0)
         return -1;
     return follow_change(store, &change, err);

@@ -1,5 +1,4 @@
 #include "daemon/store/series.h"
-#include "common/stretto_assert.h"
 
 #include "common/text.h"
 #include "common/xalloc.h"
@@ -46,7 +45,6 @@ static double greatest_number(double a, double b)
 
 void series_point_merge(struct series_point *to, const struct series_point *next)
 {
-    stretto_assert(next->step > to->last_step);
     to->last_step = next->last_step;
     to->last_time_ms = next->last_time_ms;
     to->attempt = next->attempt;
@@ -109,7 +107,6 @@ static int series_push(struct store *store, struct series_row *row, const struct
     if (store_exec(store, err, "INSERT OR REPLACE INTO member_point (series, step, points) VALUES (?1, ?2, ?3)", "iix",
                    row->id, first.step, (const char *)row->newest.bytes, row->newest.size) < 0)
         return -1;
-    stretto_assert(first.step < p->step);
     row->newest.size = 0;
     chunk_add(&row->newest, p);
     return 0;
@@ -174,7 +171,6 @@ static void series_take_point(struct series_row *row, const struct series_point 
     row->min = least_number(row->min, p->min);
     row->max = greatest_number(row->max, p->max);
     row->area = sum_of(row->area, p->area);
-    stretto_assert(p->count > 0 && p->not_finite <= p->count);
     row->points += p->count;
     row->not_finite += p->not_finite;
 }

@@ -134,7 +134,6 @@ void store_answer_end(struct store *reader)
 
 void store_flushed(struct store *store)
 {
-    stretto_assert(!store->doomed);
     gather_settle(store->log);
     let_go_of_view(store->reader);
     if (store->event_owed != 0)

@@ -136,7 +136,7 @@ static void feed_take(struct engine *engine, struct live_job *job, struct slot *
     for (const char *line = text, *end; (end = memchr(line, '\n', (size_t)(text + size - line))) != NULL;
          line = end + 1)
         feed_take_line(&open, line, end);
-    stretto_assert(slot->open && slot->points_read >= 0);
+    stretto_assert(slot->open);
     slot->points_read += (int64_t)size;
     for (size_t i = 0; i < open.n; i++) {
         if (!open.rows[i].changed)

@@ -38,7 +38,6 @@ static bool was_stopped(const struct live_job *job, const struct attempt_end *ou
  * are gone. */
 static void go_afresh(struct member_row *member, struct attempt_end *told)
 {
-    stretto_assert(member->attempts > 0);
     member->since = member->attempts + 1;
     member->since_in = 0;
     if (told->outcome != ATTEMPT_FAILED && told->outcome != ATTEMPT_TIMEOUT)

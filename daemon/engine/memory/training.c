@@ -28,7 +28,7 @@ void training_note_host(struct training *training, int64_t rank, const char *hos
         hosts->n = training->row.ranks;
         hosts->of = xcalloc((size_t)hosts->n, sizeof *hosts->of);
     }
-    stretto_assert(rank >= 0 && hosts->generation == training->row.generation);
+    stretto_assert(hosts->generation == training->row.generation);
     if (rank < hosts->n && host != NULL)
         text_copy(hosts->of[rank].name, sizeof hosts->of[rank].name, host);
 }

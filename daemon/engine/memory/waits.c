@@ -1,5 +1,4 @@
 #include "daemon/engine/memory/waits.h"
-#include "common/stretto_assert.h"
 
 static double part_of(double seconds, double of)
 {
@@ -22,7 +21,6 @@ enum waits_news waits_note(struct waits *waits, const struct waits_sum *now, int
         *waits = (struct waits){.before = *now}; /* other ranks than before, or another clock */
         return WAITS_BEGIN;
     }
-    stretto_assert(ranks > 0);
     if (took < span_s * ranks)
         return WAITS_GO_ON;
     waits->for_samples = part_of(now->for_samples - waits->before.for_samples, took);

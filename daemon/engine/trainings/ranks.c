@@ -213,7 +213,7 @@ static void rank_points_read(void *arg, const char *text, size_t size, const str
     if (size > 0 && get_rank(engine, &ens->training->row, rank, &row) == 0) {
         for (const char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1)
             take_point(engine, ens, rank, line, (size_t)(end - line));
-        stretto_assert(row.metrics_offset >= 0 && text[size] == '\0');
+        stretto_assert(text[size] == '\0');
         row.metrics_offset += (int64_t)size;
         store_rank_put(engine->store, &row, &err);
         tail_rank(engine, ens, rank); /* the file may have more */

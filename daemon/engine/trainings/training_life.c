@@ -50,7 +50,7 @@ void training_start(struct engine *engine, struct live_ensemble *ens)
     struct error err;
 
     memcpy(row.adapter, training->row.adapter, sizeof row.adapter);
-    stretto_assert(training->job == NULL && training->row.state == TRAINING_PENDING && training->row.ranks > 0);
+    stretto_assert(training->job == NULL && training->row.state == TRAINING_PENDING);
     training_event(training, LIFE_SUBMITTED);
     training->row.ended_ms = 0;
     if (engine_insert_job(engine, &row, &err) < 0 || store_training_update(engine->store, &training->row, &err) < 0)
