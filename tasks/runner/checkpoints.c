@@ -1,5 +1,4 @@
 #include "tasks/runner/checkpoints.h"
-#include "common/stretto_assert.h"
 
 #include "common/log.h"
 #include "common/xalloc.h"
@@ -273,7 +272,6 @@ void look_taken(struct look *look)
 
     if (look->note[0] != '\0')
         log_warn("checkpoints in %s: %s", c->dir, look->note);
-    stretto_assert(c->looking);
     c->looking = false;
     c->looked_ms = look->now_ms;
     if (look->when == LOOK_RUNNING)
