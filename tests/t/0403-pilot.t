@@ -77,7 +77,8 @@ is "$(grep -c "\"what\":\"start\".*-c[0-9]*\"" pilot/node0/journal.jsonl)" 0 "no
 
 job last 900 3600 "trap 'exit 0' TERM; touch up; while :; do sleep 0.1; done"
 job waits 900 1 'true'
-ok "a job runs, and another one waits" wait_for 60 '[ -e last/7.0/up ]'
+# an order leaves the inbox once the pilot has taken it
+ok "a job runs, and another one waits" wait_for 60 '[ -e last/7.0/up ] && [ -z "$(ls pilot/node0/inbox)" ]'
 kill -TERM "$pilot"
 wait "$pilot"; is $? 0 "the pilot ends"
 is "$(jq -r .outcome last/7.0/exit.json) $(said last '"end"') $(said waits '"return"')" "cancelled 1 1" "after the job that runs, and gives back the one that waits"
