@@ -1,4 +1,4 @@
-/* One error: a stable code for programs, a sentence for people, and the place in the input if the input was wrong.
+/* An error has a stable code for programs, a sentence for people, and the place in the input if the input was wrong.
  *
  * Functions that can fail take a caller-owned `struct error *` (never NULL) as their last argument and return -1. The
  * helpers here return -1, so that `return error_set(err, …)` is one line. */

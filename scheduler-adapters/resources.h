@@ -50,7 +50,7 @@ bool resource_may_vary(const struct resource *resource); /* may depend on a memb
 int64_t resource_get(const struct adapter_resources *r, const struct resource *resource);
 void resource_set(struct adapter_resources *r, const struct resource *resource, int64_t value);
 
-/* Where a name, or words, lie; only for resources of that kind. */
+/* Both return the place of the field, a name or words, and are only for resources of that kind. */
 const char **resource_name(struct adapter_resources *r, const struct resource *resource);
 const json_t **resource_words(struct adapter_resources *r, const struct resource *resource);
 

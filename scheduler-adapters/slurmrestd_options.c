@@ -10,7 +10,7 @@
 
 enum kind { TEXT, NUMBER, MEMORY, YES, EXCLUSIVE, GRES, GPUS };
 
-/* Of sbatch. The adapter sets those of the table of resources by it, too. */
+/* The options of sbatch. The adapter also sets those from the table of resources by it. */
 static const struct option {
     const char *name;
     char letter; /* '\0': none */

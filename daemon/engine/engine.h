@@ -136,7 +136,7 @@ struct engine_follow_up {
  * "follow_up_needless" if no member is in such a state; "training_over"; those of engine_submit(). */
 int engine_follow_up(struct engine *engine, int64_t id, const struct engine_follow_up *wish, struct ensemble_row *row,
                      bool *made, struct error *err);
-/* What has become of a family: the row of its newest ensemble, or why it is not followed up. The other one is NULL. */
+/* The result for a family has the row of its newest ensemble, or why it is not followed up; the other one is NULL. */
 typedef void engine_follow_up_told(void *arg, int64_t root, const struct ensemble_row *follow_up,
                                    const struct error *failed);
 /* The same for every family whose newest ensemble is complete and that has unfinished members, from beyond the root

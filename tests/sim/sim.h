@@ -89,7 +89,7 @@ void sim_boot(struct sim *sim);
 void sim_crash(struct sim *sim);
 void sim_outlive(struct sim *sim); /* no commit kills the daemon any more */
 struct engine *sim_engine(struct sim *sim);
-/* Where calls give the rows as they leave them, for tests that look at the store instead. */
+/* A place for the rows that calls give, for tests that look at the store instead. */
 extern struct ensemble_row sim_left;
 extern struct training_row sim_left_training;
 /* Checks that a call that has succeeded has left the ensemble in the store as `sim_left` says. */

@@ -32,7 +32,7 @@ struct guard {
     int64_t members[SPEC_SAME_FAILURES_MAX]; /* the first members that failed */
 };
 
-/* Where a call from outside wants the rows as it leaves them; NULL: none is under way, or does not want this one. */
+/* The rows that a call from outside is to be given as it leaves them. NULL: no call is under way, or wants this one. */
 struct ensemble_asked {
     struct ensemble_row *row;
     struct training_row *training;
