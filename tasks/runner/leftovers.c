@@ -41,7 +41,8 @@ void leftovers_end(struct leftovers *l, int64_t now)
     leftovers_look(l, &tree);
     for (size_t i = 0; i < l->ntasks; i++) {
         struct task *t = &l->tasks[i];
-        int n = t->new_end ? tree_signal(&tree, i, SIGTERM) : 0;
+        bool untold = t->pid <= 0 && t->kill_at == INT64_MAX;
+        int n = t->new_end || untold ? tree_signal(&tree, i, SIGTERM) : 0;
 
         if (n <= 0)
             continue;

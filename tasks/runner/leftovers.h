@@ -22,7 +22,8 @@ void leftovers_fini(struct leftovers *l);
 /* Looks at the processes of all tasks. The caller frees the tree by tree_free(). */
 void leftovers_look(struct leftovers *l, struct tree *tree);
 
-/* Tells the processes that are left of tasks with `new_end` to end. Times are monotonic milliseconds. */
+/* Tells the processes to end that are left of tasks with `new_end`, or of ended tasks of which none was told yet. Times
+ * are monotonic milliseconds. */
 void leftovers_end(struct leftovers *l, int64_t now);
 
 /* Tells all processes of a task to end while its first process runs. */

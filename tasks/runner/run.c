@@ -208,26 +208,29 @@ static void hold_or_end(struct run *r, struct task *t, int64_t now)
 /* Waits for children that have ended. Returns whether children are left. Those that a signal has ended come first,
  * since the others may have failed because of them. A process that a task leaves becomes a child of the runner before
  * the task's first process can be waited for. So if there are no more children than running tasks, nothing was left,
- * and /proc need not be searched. */
+ * and /proc need not be searched. One that was left may have started another one while /proc was searched, and ended:
+ * then it is searched again. */
 static bool run_reap(struct run *r, int64_t now)
 {
+    bool left_behind = false;           /* a child has ended that is no task */
     size_t first = r->ntasks, last = 0; /* of the tasks that ended */
     struct rusage usage;
     int status;
     pid_t pid;
 
     while ((pid = r->job->machine->reap(&status, &usage)) > 0) {
-        for (size_t i = 0; i < r->ntasks; i++) {
-            struct task *t = &r->tasks[i];
+        size_t i = 0;
 
-            if (t->pid != pid)
-                continue;
-            task_end(t, status, &usage, why_it_ended(r, t));
-            t->new_end = true;
-            first = i < first ? i : first;
-            last = i > last ? i : last;
-            break;
+        while (i < r->ntasks && r->tasks[i].pid != pid)
+            i++;
+        if (i == r->ntasks) {
+            left_behind = true;
+            continue;
         }
+        task_end(&r->tasks[i], status, &usage, why_it_ended(r, &r->tasks[i]));
+        r->tasks[i].new_end = true;
+        first = i < first ? i : first;
+        last = i > last ? i : last;
     }
     for (size_t i = first; i <= last && first < r->ntasks; i++)
         if (r->tasks[i].new_end && r->tasks[i].rec.end.signal != 0)
@@ -235,7 +238,8 @@ static bool run_reap(struct run *r, int64_t now)
     for (size_t i = first; i <= last && first < r->ntasks; i++)
         if (r->tasks[i].new_end && r->tasks[i].rec.end.signal == 0)
             hold_or_end(r, &r->tasks[i], now);
-    if (first < r->ntasks && r->ending.stop == STOP_NONE && pid == 0 && tree_children() != (ssize_t)(r->left - r->held))
+    if ((first < r->ntasks || (left_behind && r->left < r->ntasks)) && r->ending.stop == STOP_NONE && pid == 0 &&
+        tree_children() != (ssize_t)(r->left - r->held))
         leftovers_end(&r->leftovers, now);
     for (size_t i = first; i <= last && first < r->ntasks; i++)
         r->tasks[i].new_end = false;

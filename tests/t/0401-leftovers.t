@@ -33,6 +33,12 @@ ends alone 3600 "a process without environment, session and parent" "(env -i set
 ends deep 3600 "a child without environment and session of what is left" "setsid sh -c 'env -i setsid $T/stay up; :' & $up"
 ends deaf 1 "a process that ignores SIGTERM" "(trap '' TERM; env -i setsid $T/stay up &); $up"
 ends stopped 1 "a process that is stopped" "env -i setsid $T/stay up & $up; kill -STOP \$!"
+cat >"$T/leave" <<'END'
+trap 'STRETTO_TASK=$2 setsid sleep 1000 & exit' TERM
+: >"$1"; while :; do sleep 0.1; done
+END
+ends heir 3600 "what another process, without the environment, starts for the task as it is told to end" \
+	"env -i PATH=\"\$PATH\" setsid sh $T/leave up \"\$STRETTO_TASK\" & $up"
 ends packed 3600 "what one of two tasks leaves in its session, while the other goes on until it is gone" \
 	"(exec 8>left 9>&-; flock 8; exec env -i $T/stay up) & $up; : >../left" \
 	'until [ -e ../left ]; do sleep 0.1; done; flock ../7.0/left true'
