@@ -1,7 +1,7 @@
 #include "api/clients.h"
-#include "common/stretto_assert.h"
 
 #include "api/limits.h"
+#include "common/stretto_assert.h"
 #include "common/xalloc.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 #include "api/event_stream.h"
-#include "common/stretto_assert.h"
 
 #include "api/feed.h"
 #include "api/piece.h"
 #include "common/log.h"
+#include "common/stretto_assert.h"
 #include "common/xalloc.h"
 
 #include <stdlib.h>

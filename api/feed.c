@@ -1,9 +1,9 @@
 #include "api/feed.h"
-#include "common/stretto_assert.h"
 
 #include "api/limits.h"
 #include "api/piece.h"
 #include "api/shares.h"
+#include "common/stretto_assert.h"
 #include "common/xalloc.h"
 #include "daemon/store/event.h"
 

@@ -1,9 +1,9 @@
 #include "api/request_private.h"
-#include "common/stretto_assert.h"
 
 #include "api/clients.h"
 #include "api/feed.h"
 #include "api/problem.h"
+#include "common/stretto_assert.h"
 #include "common/xalloc.h"
 #include "daemon/turn.h"
 

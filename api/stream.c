@@ -1,6 +1,6 @@
 #include "api/stream.h"
-#include "common/stretto_assert.h"
 
+#include "common/stretto_assert.h"
 #include "common/xalloc.h"
 
 #include <errno.h>

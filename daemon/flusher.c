@@ -1,6 +1,6 @@
 #include "daemon/flusher.h"
-#include "common/stretto_assert.h"
 
+#include "common/stretto_assert.h"
 #include "common/xalloc.h"
 
 #include <signal.h>

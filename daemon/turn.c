@@ -1,8 +1,8 @@
 #include "daemon/turn.h"
-#include "common/stretto_assert.h"
 
 #include "common/log.h"
 #include "common/log_changes.h"
+#include "common/stretto_assert.h"
 #include "common/xalloc.h"
 #include "daemon/flusher.h"
 

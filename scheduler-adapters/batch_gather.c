@@ -6,8 +6,8 @@
  * which only a try can show. If an array is refused, its first job goes alone. If that is refused, too, all are,
  * because they have the same shape. Otherwise the array was too large, and the other jobs go in smaller arrays. */
 #include "scheduler-adapters/batch.h"
-#include "common/stretto_assert.h"
 
+#include "common/stretto_assert.h"
 #include "common/xalloc.h"
 #include "scheduler-adapters/resources.h"
 

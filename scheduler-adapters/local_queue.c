@@ -1,9 +1,9 @@
 /* Jobs by name, the queue, and the slots. The first job in the queue starts first, so that big jobs do not starve. */
 #include "scheduler-adapters/local.h"
-#include "common/stretto_assert.h"
 
 #include "common/jobfd.h"
 #include "common/log.h"
+#include "common/stretto_assert.h"
 #include "common/text.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"

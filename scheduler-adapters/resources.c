@@ -77,7 +77,7 @@ const json_t **resource_words(struct adapter_resources *r, const struct resource
     return (const json_t **)(void *)((char *)r + resource->offset);
 }
 
-static const char *name_of(const struct adapter_resources *r, const struct resource *resource)
+static const char *name_if_any(const struct adapter_resources *r, const struct resource *resource)
 {
     return resource->kind == RESOURCE_NAME ? *resource_name((struct adapter_resources *)r, resource) : NULL;
 }
@@ -107,7 +107,7 @@ static bool are_same_words(const json_t *x, const json_t *y)
 bool resources_are_equal(const struct adapter_resources *a, const struct adapter_resources *b)
 {
     for (const struct resource *r = resource_table; r->key != NULL; r++)
-        if (resource_get(a, r) != resource_get(b, r) || !are_same_names(name_of(a, r), name_of(b, r)) ||
+        if (resource_get(a, r) != resource_get(b, r) || !are_same_names(name_if_any(a, r), name_if_any(b, r)) ||
             !are_same_words(words_of_resource(a, r), words_of_resource(b, r)))
             return false;
     return a->copies == b->copies;
@@ -118,8 +118,8 @@ void resources_keep(struct adapter_resources *r)
     r->launcher = NULL;
     r->launch = NULL;
     for (const struct resource *one = resource_table; one->key != NULL; one++) {
-        if (name_of(r, one) != NULL)
-            *resource_name(r, one) = xstrdup(name_of(r, one));
+        if (name_if_any(r, one) != NULL)
+            *resource_name(r, one) = xstrdup(name_if_any(r, one));
         if (words_of_resource(r, one) != NULL)
             *resource_words(r, one) = json_deep_copy(words_of_resource(r, one));
     }
@@ -128,7 +128,7 @@ void resources_keep(struct adapter_resources *r)
 void resources_release(struct adapter_resources *r)
 {
     for (const struct resource *one = resource_table; one->key != NULL; one++) {
-        free((char *)name_of(r, one));
+        free((char *)name_if_any(r, one));
         json_decref((json_t *)words_of_resource(r, one));
     }
 }
@@ -139,7 +139,7 @@ json_t *resources_json(const struct adapter_resources *r)
 
     for (const struct resource *one = resource_table; one->key != NULL; one++) {
         switch (one->kind) {
-        case RESOURCE_NAME: json_object_set_new(json, one->key, json_string(name_of(r, one))); break;
+        case RESOURCE_NAME: json_object_set_new(json, one->key, json_string(name_if_any(r, one))); break;
         case RESOURCE_WORDS: json_object_set(json, one->key, (json_t *)words_of_resource(r, one)); break;
         case RESOURCE_FLAG: json_object_set_new(json, one->key, json_boolean(resource_get(r, one))); break;
         case RESOURCE_PROGRAM: break;
@@ -153,7 +153,7 @@ json_t *resources_json(const struct adapter_resources *r)
 static char *option_text(const struct adapter_resources *want, const struct resource *resource, const char *option)
 {
     int64_t amount = resource->amount != NULL ? resource->amount(want) : resource_get(want, resource);
-    const char *name = name_of(want, resource);
+    const char *name = name_if_any(want, resource);
     const char *mark = option + strcspn(option, "#");
     char digits[24];
 

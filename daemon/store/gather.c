@@ -1,4 +1,5 @@
 #include "daemon/store/gather.h"
+
 #include "common/stretto_assert.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* Writes the states of members. Consequences in other tables are written here as well, for one member by
  * store_member_change() and for many by store_member_reset() and store_member_cancel(). */
 #include "daemon/store/internal.h"
-#include "common/stretto_assert.h"
 
+#include "common/stretto_assert.h"
 #include "daemon/store/rung.h"
 #include "daemon/store/suggestion.h"
 

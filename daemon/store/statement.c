@@ -1,7 +1,7 @@
 /* SQL statements: prepared once, run, and read. */
 #include "daemon/store/internal.h"
-#include "common/stretto_assert.h"
 
+#include "common/stretto_assert.h"
 #include "common/xalloc.h"
 
 #include <stdarg.h>

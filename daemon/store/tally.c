@@ -3,8 +3,8 @@
  * are written by one statement each before anything reads the tallies, and at the latest before the commit. Members and
  * their tallies are committed together, and rolled back together. Other consequences are in member_change.c. */
 #include "daemon/store/internal.h"
-#include "common/stretto_assert.h"
 
+#include "common/stretto_assert.h"
 #include "common/xalloc.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* Transactions: the one of a loop turn, the flush that follows it, and the one that shows the reader only what is
  * flushed. */
 #include "daemon/store/internal.h"
-#include "common/stretto_assert.h"
 
 #include "common/log.h"
+#include "common/stretto_assert.h"
 #include "daemon/store/gather.h"
 
 #include <string.h>

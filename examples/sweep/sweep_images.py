@@ -15,7 +15,7 @@ COLOURS = torch.tensor([[[1.0, 0.3, -0.6], [-0.4, 0.2, 0.7]], [[-0.5, 0.8, 0.1],
 
 
 def images(count, seed, noise=0.6):
-    """Return `count` images, float32 [count, 3, 32, 32], and their classes, int64 [count], which the seed determines."""
+    """Return `count` images, float32 [count, 3, 32, 32], and their classes, int64 [count], made from the seed."""
     source = torch.Generator().manual_seed(seed)
 
     def uniform(low, high):

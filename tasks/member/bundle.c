@@ -1,4 +1,5 @@
 #include "tasks/member/bundle.h"
+
 #include "common/stretto_assert.h"
 
 #include <string.h>

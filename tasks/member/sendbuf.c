@@ -1,4 +1,5 @@
 #include "tasks/member/sendbuf.h"
+
 #include "common/stretto_assert.h"
 
 #include <pthread.h>

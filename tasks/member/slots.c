@@ -1,6 +1,6 @@
 #include "tasks/member/slots.h"
-#include "common/stretto_assert.h"
 
+#include "common/stretto_assert.h"
 #include "tasks/proto/frame.h"
 #include "tasks/proto/shared.h"
 

@@ -1,6 +1,6 @@
 #include "tasks/member/steps.h"
-#include "common/stretto_assert.h"
 
+#include "common/stretto_assert.h"
 #include "tasks/proto/fields.h"
 #include "tasks/proto/stepset.h"
 

@@ -1,4 +1,5 @@
 #include "tasks/member/window.h"
+
 #include "common/stretto_assert.h"
 
 #include <stdlib.h>

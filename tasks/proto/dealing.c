@@ -4,6 +4,7 @@
  * Numbers of rounds at equal distances have each digit equally often (unless the distance is a multiple of the base).
  * Each rank has equally many digits. */
 #include "tasks/proto/dealing.h"
+
 #include "common/stretto_assert.h"
 
 #include <stdbool.h>

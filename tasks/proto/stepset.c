@@ -1,4 +1,5 @@
 #include "tasks/proto/stepset.h"
+
 #include "common/stretto_assert.h"
 
 #include <stdlib.h>

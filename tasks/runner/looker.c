@@ -1,6 +1,6 @@
 #include "tasks/runner/looker.h"
-#include "common/stretto_assert.h"
 
+#include "common/stretto_assert.h"
 #include "common/xalloc.h"
 #include "tasks/proto/ckptdir.h"
 

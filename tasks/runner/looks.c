@@ -1,7 +1,7 @@
 #include "tasks/runner/looks.h"
-#include "common/stretto_assert.h"
 
 #include "common/log.h"
+#include "common/stretto_assert.h"
 
 #define LINGER_MS 100
 

@@ -1,11 +1,11 @@
 /* The jobs of a pilot: taken from the inbox, started if there is room, waited for. Each has a runner of its own,
  * which does for it the same as for any job: the claim, the walltime, the exit records. */
 #include "tasks/runner/pilot.h"
-#include "common/stretto_assert.h"
 
 #include "common/jobfd.h"
 #include "common/log.h"
 #include "common/process.h"
+#include "common/stretto_assert.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/proto/claim.h"

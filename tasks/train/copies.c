@@ -1,6 +1,6 @@
 #include "tasks/train/copies.h"
-#include "common/stretto_assert.h"
 
+#include "common/stretto_assert.h"
 #include "common/thread.h"
 #include "tasks/proto/copy.h"
 

@@ -1,6 +1,6 @@
 #include "tasks/train/drawn.h"
-#include "common/stretto_assert.h"
 
+#include "common/stretto_assert.h"
 #include "tasks/train/kept.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 #include "tasks/train/policy.h"
+
 #include "common/stretto_assert.h"
 
 static int firo_check(const struct buffer_config *config, struct error *err)

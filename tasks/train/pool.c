@@ -1,6 +1,6 @@
 #include "tasks/train/pool.h"
-#include "common/stretto_assert.h"
 
+#include "common/stretto_assert.h"
 #include "common/thread.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* The Reservoir of "High Throughput Training of Deep Surrogates from Large Ensemble Runs" (SC'23). Each operation is a
  * few swaps at the border between the seen and the unseen items. */
 #include "tasks/train/policy.h"
+
 #include "common/stretto_assert.h"
 
 static int reservoir_check(const struct buffer_config *config, struct error *err)

@@ -1,4 +1,5 @@
 #include "tasks/train/tallies.h"
+
 #include "common/stretto_assert.h"
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* Takes the next step of an ensemble: starts its training, enters it among those that want places, ends it. */
 #include "daemon/engine/ensembles/dispatch.h"
-#include "common/stretto_assert.h"
 
 #include "common/log_changes.h"
+#include "common/stretto_assert.h"
 #include "daemon/engine/ensembles/adopt.h"
 #include "daemon/engine/ensembles/after.h"
 #include "daemon/engine/ensembles/follow_up.h"

@@ -2,8 +2,8 @@
  * members, but must not make everything wait for everything. While trainings run, their members must fit beside them,
  * on whatever adapter these run. No job that does not fit may wait at the head of the adapter's queue. */
 #include "daemon/engine/ensembles/schedule.h"
-#include "common/stretto_assert.h"
 
+#include "common/stretto_assert.h"
 #include "daemon/engine/memory/adapter_state.h"
 #include "daemon/engine/memory/alarm.h"
 #include "daemon/engine/memory/core.h"

@@ -1,7 +1,7 @@
 /* Describes which ensembles have the places of an adapter, for those that wait for some. */
 #include "daemon/engine/ensembles/takers.h"
-#include "common/stretto_assert.h"
 
+#include "common/stretto_assert.h"
 #include "daemon/engine/memory/core.h"
 #include "daemon/engine/memory/ensemble.h"
 #include "daemon/engine/memory/job.h"

@@ -1,8 +1,8 @@
 /* Learns how the tasks of a job ended, only from their exit records. */
 #include "daemon/engine/jobs/collect.h"
-#include "common/stretto_assert.h"
 
 #include "common/log.h"
+#include "common/stretto_assert.h"
 #include "common/text.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"

@@ -2,8 +2,8 @@
  * crash the run directory and the scheduler would report these again. Most jobs that end sooner are then written once,
  * with their end. */
 #include "daemon/engine/jobs/save.h"
-#include "common/stretto_assert.h"
 
+#include "common/stretto_assert.h"
 #include "common/text.h"
 #include "daemon/engine/memory/alarm.h"
 #include "daemon/engine/memory/core.h"

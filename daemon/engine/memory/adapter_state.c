@@ -1,8 +1,8 @@
 /* The state of an adapter. This is the one place that decides it, and that puts it into words. */
 #include "daemon/engine/memory/adapter_state.h"
-#include "common/stretto_assert.h"
 
 #include "common/log.h"
+#include "common/stretto_assert.h"
 #include "common/text.h"
 #include "common/timefmt.h"
 #include "daemon/engine/engine.h"

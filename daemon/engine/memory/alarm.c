@@ -1,7 +1,7 @@
 #include "daemon/engine/memory/alarm.h"
-#include "common/stretto_assert.h"
 
 #include "common/backoff.h"
+#include "common/stretto_assert.h"
 #include "daemon/engine/memory/core.h"
 
 #define TICK_MAX 1024         /* alarms that ring in one tick, to keep it short */

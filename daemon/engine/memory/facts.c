@@ -1,6 +1,6 @@
 #include "daemon/engine/memory/facts.h"
-#include "common/stretto_assert.h"
 
+#include "common/stretto_assert.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 #include "daemon/engine/memory/core.h"

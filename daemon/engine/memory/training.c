@@ -1,7 +1,7 @@
 /* The object: a training in memory. Its life is in training_life.c. */
 #include "daemon/engine/memory/training.h"
-#include "common/stretto_assert.h"
 
+#include "common/stretto_assert.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 #include "daemon/engine/engine.h"

@@ -1,9 +1,9 @@
 /* Reads what the ranks of a training report: endpoints, counters, checkpoints, metric points and their end. */
 #include "daemon/engine/trainings/ranks.h"
-#include "common/stretto_assert.h"
 
 #include "common/log.h"
 #include "common/log_changes.h"
+#include "common/stretto_assert.h"
 #include "common/text.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"

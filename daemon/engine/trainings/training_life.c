@@ -1,6 +1,6 @@
 #include "daemon/engine/trainings/training_life.h"
-#include "common/stretto_assert.h"
 
+#include "common/stretto_assert.h"
 #include "common/xalloc.h"
 #include "daemon/engine/memory/alarm.h"
 #include "daemon/engine/memory/core.h"

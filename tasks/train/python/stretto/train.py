@@ -258,8 +258,8 @@ class Receiver:
     def _warn_of_second_pass(self):
         if self._ended and not self.unfinished:
             logging.getLogger("stretto").warning(
-                "the stream has ended, and has no second epoch: this pass over it is empty. A Reservoir (training.buffer "
-                "in the spec) draws samples again while the members run")
+                "the stream has ended, and has no second epoch: this pass over it is empty. A Reservoir "
+                "(training.buffer in the spec) draws samples again while the members run")
 
     def metric(self, name, step, value):
         """Add a point to a metric series, such as ("train_loss", batches so far, loss)."""
@@ -463,8 +463,8 @@ class Receiver:
         self._before_done()
         if not self.unfinished and self.unlearnt > 0:
             logging.getLogger("stretto").warning(
-                "%d samples were given out after the last step of the optimiser, and no model has learnt from them: have "
-                "it step once more after the loop, or say so by learnt()", self.unlearnt)
+                "%d samples were given out after the last step of the optimiser, and no model has learnt from them: "
+                "have it step once more after the loop, or say so by learnt()", self.unlearnt)
         self._end = "by rx.done()"
         if self._agreement is not None:
             self._agreement.stop()
